@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
@@ -51,6 +51,8 @@ class Audit:
     True
     >>> round(audit.certificate(), 6)
     -0.5
+    >>> audit.verdict()[:42]
+    'Proved: on these examples it beat every li'
     """
 
     def __init__(
@@ -166,7 +168,11 @@ class Audit:
 
     def report(self) -> Report:
         """Returns what can be said so far. The keys are those of ``rueful audit --json``."""
-        return Report(json.loads(self._books.report()))
+        return Report._of(self._books.report())
+
+    def verdict(self) -> str:
+        """Returns in words what is proved so far, as ``rueful audit`` tells it."""
+        return self._books.report().verdict()
 
     def certificate(self, radius: float | None = None) -> float:
         """Returns the certificate: no comparator saved more than this per round.
@@ -187,6 +193,9 @@ class Audit:
     def __repr__(self) -> str:
         return f"<rueful audit: {self._settings['loss']} loss>"
 
+    def _repr_html_(self) -> str:
+        return self.report()._repr_html_()
+
 
 def audit(
     model: Any,
@@ -206,14 +215,15 @@ def audit(
         With ``partial_fit`` as scikit-learn has it, or ``learn_one`` as River has it. It learns
         what it is shown.
     X, y : table and labels
-        For River, X may be an iterable of dicts.
+        For River, X may be an iterable of dicts; the columns of an array are named 0, 1, 2, …
     batch : int
         How many rows are predicted before they are learned from.
     classes : array, optional
         All classes of a classifier; those of y if left out.
     loss : str, optional
         For two classes, ``logistic`` of classifiers that tell probabilities, and ``hinge`` of
-        others. For more classes, ``softmax`` and ``multiclass-hinge``. Otherwise ``square``.
+        others. For more classes, ``softmax`` and ``multiclass-hinge``. Otherwise ``square``. If a
+        classifier tells neither probabilities nor scores, the class that it names has the score 1.
     **settings
         What `Audit` takes.
 
@@ -247,20 +257,48 @@ def _audit_sklearn(
     classes = np.unique(y if classes is None else classes) if classifies else None
     says = _what_it_says(model) if classifies else "predict"
     books = _audit_of(says, loss, settings, classes)
+    unsaid: list[int] = []
     for start in range(0, len(y), batch):
         rows = slice(start, start + batch)
         part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
         try:
-            said = np.asarray(getattr(model, says)(part), dtype=np.float64)
+            said = _ask(model, says, part, classes)
         except NotFittedError:
             # A model that knows nothing says nothing.
             said = _nothing(says, len(y[rows]), 1 if classes is None else len(classes))
+        if says == "predict_proba":
+            is_unsaid = np.asarray(np.isnan(said).any(axis=1))
+            unsaid += (start + np.flatnonzero(is_unsaid)).tolist()
+            said = np.where(is_unsaid[:, np.newaxis], 1.0 / said.shape[1], said)
         books.observe(part, y[rows], _judged(books, says, said))
         if classifies:
             model.partial_fit(part, y[rows], classes=classes)
         else:
             model.partial_fit(part, y[rows])
+    if unsaid:
+        warnings.warn(
+            f"X, row {unsaid[0]}: the model said NaN, which is taken for even chances; so it was for "
+            f"{len(unsaid)} of {len(y)} rows",
+            stacklevel=3,
+        )
     return books
+
+
+def _ask(model: Any, says: str, part: Any, classes: Any) -> _data.Doubles:
+    """What a model of scikit-learn says of some rows."""
+    if says == "labels":
+        return np.array([_named(label, list(classes)) for label in model.predict(part)])
+    return np.asarray(getattr(model, says)(part), dtype=np.float64)
+
+
+def _named(label: Any, classes: Sequence[Any]) -> Any:
+    """The scores of a model that names a class and nothing else: 1 for that class, and 0 for others.
+
+    If there are two classes, it is one score: 1 for the second, and −1 for the first.
+    """
+    if len(classes) == 2:
+        return 1.0 if label == classes[1] else -1.0 if label == classes[0] else 0.0
+    return [1.0 if label == one else 0.0 for one in classes]
 
 
 def _nothing(says: str, rows: int, classes: int) -> _data.Doubles:
@@ -292,14 +330,16 @@ def _what_it_says(model: Any) -> str:
     for method in ("predict_proba", "decision_function"):
         if hasattr(model, method):
             return method
-    raise TypeError("model: expected predict_proba or decision_function")
+    return "labels"
 
 
 def _audit_of(says: str, loss: str | None, settings: dict[str, Any], classes: Any) -> Audit:
     """The audit of what a model says of these classes; of numbers if there are none."""
-    usual = {"predict_proba": "logistic", "decision_function": "hinge", "predict": "square"}
+    usual = {"predict_proba": "logistic", "predict": "square"}
+    usual |= dict.fromkeys(("decision_function", "labels"), "hinge")
     if classes is not None and (len(classes) > 2 or loss in OF_MANY):
-        usual |= {"predict_proba": "softmax", "decision_function": "multiclass-hinge"}
+        usual |= {"predict_proba": "softmax"}
+        usual |= dict.fromkeys(("decision_function", "labels"), "multiclass-hinge")
         return Audit(**{"loss": loss or usual[says], "classes": classes, **settings})
     if classes is not None and len(classes) != 2:
         raise ValueError(f"y has {len(classes)} classes, expected at least two")
@@ -309,14 +349,20 @@ def _audit_of(says: str, loss: str | None, settings: dict[str, Any], classes: An
     return Audit(**{**made, **settings})
 
 
-def _classifies(model: Any) -> bool:
-    """Tells whether a model of River tells classes apart.
+def _what_it_says_of_one(model: Any) -> str:
+    """What a model of River says of an example: probabilities, the name of a class, or a number.
 
-    A pipeline has the methods of all kinds of models: its last step is what it is.
+    A pipeline has the methods of all kinds of models: its last step is what it is. Some classifiers
+    have the method for probabilities and no answer to it.
     """
+    from river import base
+
     while getattr(model, "steps", None):
         model = list(model.steps.values())[-1]
-    return hasattr(model, "predict_proba_one")
+    if not hasattr(model, "predict_proba_one"):
+        return "predict"
+    has_none = type(model).predict_proba_one is base.Classifier.predict_proba_one
+    return "labels" if has_none else "predict_proba"
 
 
 def _river_classes(y: Any, classes: Any, loss: str | None, settings: dict[str, Any]) -> Any:
@@ -333,14 +379,26 @@ def _river_classes(y: Any, classes: Any, loss: str | None, settings: dict[str, A
     return [False, True] if are_truths and loss not in OF_MANY else known.tolist()
 
 
+def _dicts(X: Any) -> Any:
+    """The rows of a table as dicts, which models of River take."""
+    for method in ("to_dicts", "to_pylist"):
+        # Those of polars and of Arrow.
+        if hasattr(X, method):
+            return getattr(X, method)()
+    if hasattr(X, "to_dict"):
+        return X.to_dict(orient="records")
+    if isinstance(X, np.ndarray) and X.ndim == 2:
+        return [dict(enumerate(row)) for row in X.tolist()]
+    return X
+
+
 def _audit_river(
     model: Any, X: Any, y: Any, classes: Any, loss: str | None, settings: dict[str, Any]
 ) -> Audit:
-    classifies = _classifies(model)
-    classes = _river_classes(y, classes, loss, settings) if classifies else None
-    books = _audit_of("predict_proba" if classifies else "predict", loss, settings, classes)
-    rows = X.to_dict(orient="records") if hasattr(X, "to_dict") else X
-    for row, (x, label) in enumerate(zip(rows, y, strict=True)):
+    says = _what_it_says_of_one(model)
+    classes = None if says == "predict" else _river_classes(y, classes, loss, settings)
+    books = _audit_of(says, loss, settings, classes)
+    for row, (x, label) in enumerate(zip(_dicts(X), y, strict=True)):
         if classes == [False, True] and label not in (True, False):
             raise ValueError(
                 f"y, row {row}: found {_data.plain(label)!r}, expected a truth: classes names all "
@@ -348,6 +406,9 @@ def _audit_river(
             )
         if classes is None:
             prediction = float(model.predict_one(x) or 0.0)
+        elif says == "labels":
+            said = np.array([_named(model.predict_one(x), classes)])
+            prediction = _judged(books, says, said)[0]
         else:
             prediction = _chances(model.predict_proba_one(x), classes, books)
         books.observe(x, label, prediction)

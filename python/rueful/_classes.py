@@ -6,6 +6,7 @@ them in order, so that `Classes` keeps both, and the way from one to the other.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +18,10 @@ from . import _data
 #: The losses of two classes, and those of any number of classes.
 OF_TWO = ("logistic", "hinge", "perceptron")
 OF_MANY = ("softmax", "multiclass-hinge")
+
+
+#: Whoever learns a class for the first time holds it, so that no two classes get one number.
+NEW_CLASSES = threading.RLock()
 
 
 def classifies(y: NDArray[Any]) -> bool:

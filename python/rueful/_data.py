@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -226,6 +227,57 @@ def _frame_without_arrow(table: Any) -> tuple[Any, list[str]]:
         listed = ", ".join(words)
         raise ValueError(f"X: pyarrow is needed for columns that hold no numbers: {listed}")
     return table.to_numpy(dtype=np.float64), names_of(table) or []
+
+
+def pair(part: Any) -> tuple[Any, ...] | None:
+    """Returns a table, its labels and perhaps the weights of its rows, if that is what a part is.
+
+    Loaders of PyTorch put them in a list. A list of anything but arrays may be a row of a table.
+    """
+    if isinstance(part, list) and all(hasattr(one, "shape") for one in part):
+        part = tuple(part)
+    return part if isinstance(part, tuple) and len(part) in (2, 3) else None
+
+
+def with_labels(data: Any, label: str) -> tuple[Any, NDArray[Any] | None]:
+    """Returns a frame without its column of labels, and the labels.
+
+    What hands over a stream of Arrow, and is no frame, becomes an iterator of such pairs, beside which
+    there are no labels.
+    """
+    if type(data).__module__.split(".")[0] in ("pandas", "polars"):
+        return split(data, label)
+    if hasattr(data, "read_next_batch"):
+        return _split_each(data, label), None
+    if hasattr(data, "select") and hasattr(data, "schema") and hasattr(data.schema, "names"):
+        return split(data, label)
+    if hasattr(data, "__arrow_c_stream__"):
+        import pyarrow
+
+        return _split_each(pyarrow.RecordBatchReader.from_stream(data), label), None
+    raise TypeError(f"label: found {type(data).__name__}, expected a frame, which has columns")
+
+
+def split(frame: Any, label: str) -> tuple[Any, NDArray[Any]]:
+    """Returns a frame without its column of labels, and the labels."""
+    names = names_of(frame)
+    if names is None or label not in names:
+        raise ValueError(f"label: there is no column {label!r}; the columns are {names}")
+    y = np.asarray(frame[label])
+    rest = [name for name in names if name != label]
+    return (frame.select(rest) if hasattr(frame, "select") else frame[rest]), y
+
+
+def _split_each(batches: Any, label: str) -> Iterator[tuple[Any, NDArray[Any]]]:
+    for batch in batches:
+        if batch.num_rows > 0:
+            yield split(batch, label)
+
+
+def usual_settings(kind: type) -> dict[str, Any]:
+    """Returns the settings of a class as they are if nobody gives them."""
+    parameters = inspect.signature(kind).parameters.items()
+    return {name: one.default for name, one in parameters if one.default is not one.empty}
 
 
 def sparse(table: Any) -> tuple[Any, ...]:

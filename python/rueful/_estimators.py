@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from . import _data
-from ._classes import OF_MANY, Classes
+from ._classes import NEW_CLASSES, OF_MANY, Classes
 from ._progress import Progress
 from ._report import Report
 from ._rueful import Model
@@ -194,13 +194,13 @@ class Online(BaseEstimator):
 
     def _labels(
         self, y: Any, *, reset: bool, classes: Any = None, is_whole: bool = False
-    ) -> _data.Doubles:
+    ) -> NDArray[Any]:
         raise NotImplementedError
 
     def _learn(
         self,
         table: Any,
-        labels: _data.Doubles,
+        labels: NDArray[Any],
         importances: _data.Doubles | None,
         listener: Callable[[int, int, float], None] | None = None,
     ) -> None:
@@ -307,8 +307,9 @@ class Online(BaseEstimator):
         labels = self._labels(y, reset=True, classes=classes, is_whole=is_whole)
         weights = self._weights(X, labels, sample_weight)
         importances = self._importances(y, weights, is_whole=is_whole)
-        # Only `fit` has all rows, which some learners measure beforehand.
-        measured = (labels, importances) if is_whole else (None, None)
+        # Only `fit` has all rows, which some learners measure beforehand: those of one score.
+        is_measured = is_whole and self._loss_now() not in OF_MANY
+        measured = (labels, importances) if is_measured else (None, None)
         self._begin(X, table, names, *measured)
         self._learn(table, labels, importances, listener)
         return self
@@ -391,6 +392,7 @@ class Online(BaseEstimator):
         data: Any,
         y: Any = None,
         *,
+        label: str | None = None,
         classes: Any = None,
         progress: bool | None = None,
         threads: int | None = None,
@@ -404,6 +406,8 @@ class Online(BaseEstimator):
             have the weights of their rows for a third.
         y : array, optional
             The labels, where `data` is a table.
+        label : str, optional
+            The column of the labels, where `data` is a frame or a stream of Arrow that has them.
         classes : array, optional
             All classes, where the first batch may not have them.
         progress : bool, optional
@@ -417,16 +421,24 @@ class Online(BaseEstimator):
         """
         files = _data_files(data)
         if files is not None:
+            if y is not None or label is not None:
+                raise TypeError("y, label: files have their labels where those before them had them")
             check_is_fitted(self)
             with Progress(progress, _size(files)) as bar:
                 self._model.learn_files(files, threads, bar.listener)
             return self
+        if label is not None:
+            if y is not None:
+                raise TypeError("label: the labels are given as y already")
+            data, y = _data.with_labels(data, label)
+        parts = [(data, y)] if y is not None else data
         with Progress(progress, None) as bar:
-            for part in [(data, y)] if y is not None else data:
-                if not (isinstance(part, tuple) and len(part) in (2, 3)):
+            for part in parts:
+                pair = _data.pair(part)
+                if pair is None:
                     raise TypeError("data: expected pairs of a table and its labels")
-                weights = part[2] if len(part) == 3 else None
-                self._partial_fit(part[0], part[1], weights, classes, bar.listener)
+                weights = pair[2] if len(pair) == 3 else None
+                self._partial_fit(pair[0], pair[1], weights, classes, bar.listener)
         return self
 
     # Predicting.
@@ -457,6 +469,10 @@ class Online(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A pickle of an earlier version may lack settings that came later.
+        super().__setstate__({**_data.usual_settings(type(self)), **state})
 
     @property
     def weights_(self) -> dict[str, float]:
@@ -710,9 +726,8 @@ class OnlineClassifier(ClassifierMixin, Online):
 
     #: The loss of the run, which settings that change later do not change.
     _found_loss: str | None = None
-    #: The numbers of many classes, and what they become with the labels at hand.
+    #: The numbers of many classes.
     _many: Classes
-    _grown: tuple[list[str], Classes]
 
     def _loss_now(self) -> str:
         return self._found_loss or self.loss or self._usual_loss
@@ -723,7 +738,8 @@ class OnlineClassifier(ClassifierMixin, Online):
 
     def _labels(
         self, y: Any, *, reset: bool, classes: Any = None, is_whole: bool = False
-    ) -> _data.Doubles:
+    ) -> NDArray[Any]:
+        """Labels as numbers; those of many classes as they are, because others may come meanwhile."""
         if reset:
             if classes is None:
                 check_classification_targets(y)
@@ -732,7 +748,11 @@ class OnlineClassifier(ClassifierMixin, Online):
             raise ValueError(
                 f"classes: found {list(classes)}, expected {self.classes_.tolist()} as before"
             )
-        return self._numbered(y) if self._is_of_many() else _data.signs(y, self.classes_)
+        if not self._is_of_many():
+            return _data.signs(y, self.classes_)
+        if self._many.with_labels(y) is not self._many:
+            check_classification_targets(y)
+        return np.asarray(y)
 
     def _labels_as_they_are(self, y: NDArray[Any], classes: Any) -> _data.Doubles | None:
         are_signs = (
@@ -757,27 +777,32 @@ class OnlineClassifier(ClassifierMixin, Online):
         self.classes_ = found
         self._many = Classes(found)
 
-    def _numbered(self, y: NDArray[Any]) -> _data.Doubles:
-        """Labels as the numbers of their classes. New classes count once they are learned from."""
-        known = self._many.with_labels(y)
-        if known is not self._many:
-            check_classification_targets(y)
-        labels, new, known = known.numbered(y)
-        self._grown = (new, known)
-        return labels
-
     def _learn(
         self,
         table: Any,
-        labels: _data.Doubles,
+        labels: NDArray[Any],
         importances: _data.Doubles | None,
         listener: Callable[[int, int, float], None] | None = None,
     ) -> None:
         if not self._is_of_many():
             return super()._learn(table, labels, importances, listener)
-        new, known = self._grown
+        numbers, new, _ = self._many.with_labels(labels).numbered(labels)
+        if not new:
+            return self._model.learn(table, numbers, importances, listener)
+        with NEW_CLASSES:
+            self._learn_new(table, labels, importances, listener)
+
+    def _learn_new(
+        self,
+        table: Any,
+        labels: NDArray[Any],
+        importances: _data.Doubles | None,
+        listener: Callable[[int, int, float], None] | None,
+    ) -> None:
+        """Learns from rows with new classes, which count once they are learned from."""
+        numbers, new, known = self._many.with_labels(labels).numbered(labels)
         try:
-            self._model.learn(table, labels, importances, listener, new)
+            self._model.learn(table, numbers, importances, listener, new)
         except BaseException:
             # A table that is refused late has told of its classes.
             if len(self._model.class_names() or []) > self._many.count:
@@ -863,20 +888,23 @@ class OnlineClassifier(ClassifierMixin, Online):
         """
         if not self._is_of_many():
             return self._scores(X)
-        scores = self._class_scores(X)
+        check_is_fitted(self)
+        scores = self._class_scores(X, self._many)
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
-    def _class_scores(self, X: Any) -> _data.Doubles:
-        check_is_fitted(self)
-        if self._loss_now() == "softmax" and bool(np.any(self._many.numbers < 0)):
-            return np.asarray(np.log(self.predict_proba(X)))
-        return self._many.scores(self._said_of_classes(X, probabilities=False))
+    def _class_scores(self, X: Any, known: Classes) -> _data.Doubles:
+        if self._loss_now() == "softmax" and bool(np.any(known.numbers < 0)):
+            said = self._said_of_classes(X, probabilities=True)
+            return np.asarray(np.log(known.probabilities(said)))
+        return known.scores(self._said_of_classes(X, probabilities=False))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Returns the class of each row."""
         check_is_fitted(self)
         if self._is_of_many():
-            return np.asarray(self.classes_[np.argmax(self._class_scores(X), axis=1)])
+            # Another thread may learn a class meanwhile.
+            known = self._many
+            return np.asarray(known.labels[np.argmax(self._class_scores(X, known), axis=1)])
         scores = self._scores(X)
         return np.asarray(self.classes_[(scores > 0).astype(int)])
 
@@ -1042,6 +1070,8 @@ class OnlineRegressor(RegressorMixin, Online):
     def _labels(
         self, y: Any, *, reset: bool, classes: Any = None, is_whole: bool = False
     ) -> _data.Doubles:
+        if classes is not None:
+            raise ValueError("classes: labels are numbers here, of which there are no classes")
         labels = _data.doubles("y", y)
         if not np.all(np.isfinite(labels)):
             row = int(np.argmin(np.isfinite(labels)))

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import html
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from ._rueful import Snapshot
+from ._rueful import AuditSnapshot, Snapshot
 
 
 class Report(Mapping[str, Any]):
     """A report of a run or an audit: the keys are those of ``rueful run --json``.
 
-    A notebook shows it as a page with pictures, ``print`` as the text of the program.
+    A notebook shows it as a page with pictures, if the program makes one, and ``print`` as the text of
+    the program.
 
     >>> import rueful
     >>> model = rueful.OnlineRegressor().fit([[1.0], [2.0], [3.0]], [2.0, 4.0, 6.0])
     >>> report = model.report()
     >>> report["examples"]
     3
+    >>> report.to_dict() == dict(report)
+    True
     >>> report.metrics()["rueful.examples"]
     3.0
     """
@@ -37,7 +41,7 @@ class Report(Mapping[str, Any]):
         self._picture = picture
 
     @classmethod
-    def _of(cls, snapshot: Snapshot) -> Report:
+    def _of(cls, snapshot: Snapshot | AuditSnapshot) -> Report:
         return cls(json.loads(snapshot.json()), snapshot.text(), snapshot.html, snapshot.svg)
 
     def __getitem__(self, key: str) -> Any:
@@ -52,6 +56,10 @@ class Report(Mapping[str, Any]):
     def to_json(self, indent: int | None = None) -> str:
         """Returns the report as JSON, with all digits."""
         return json.dumps(self._values, indent=indent)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the report as a dict, which may be changed without changing the report."""
+        return copy.deepcopy(self._values)
 
     def to_frame(self, part: str | None = None) -> Any:
         """Returns the numbers of the report as a DataFrame of pandas with one row.
@@ -79,7 +87,7 @@ class Report(Mapping[str, Any]):
     def to_svg(self) -> str:
         """Returns the picture of the risk over time, as ``rueful run --plot`` writes it."""
         if self._picture is None:
-            raise ValueError("there is no picture of this report: only runs have one")
+            raise ValueError("there is no picture of this report: runs and audits have one")
         return self._picture()
 
     def metrics(self, prefix: str = "rueful.") -> dict[str, float]:

@@ -103,6 +103,10 @@ def _schema(given: Any) -> str | None:
     """A schema as JSON: it is a dict, or the file that ``--write-schema`` made."""
     if given is None or isinstance(given, dict):
         return None if given is None else json.dumps(given)
+    if not isinstance(given, str | bytes | os.PathLike):
+        # A number would be an open file of this process, which would be closed.
+        found = type(given).__name__
+        raise TypeError(f"schema: expected a dict or the name of a file, found {found}")
     with open(given, encoding="utf-8") as file:
         return file.read()
 
@@ -130,8 +134,8 @@ def run(
         What to learn from: a path or a list of paths, or what is in memory. Files are read by
         rueful's own readers, as ``rueful run`` reads them.
     y : array, optional
-        The labels, where `data` is a table. A frame, or a stream of Arrow's record batches, can
-        have them in the column `label`.
+        The labels, where `data` is a table. A frame, or anything that hands over a stream of Arrow,
+        can have them in the column `label`.
     classes : array, optional
         All classes, where `data` is an iterator whose first batch may not have them.
     progress : bool, optional
@@ -167,14 +171,15 @@ def run(
         if name in _ONLY_FILES:
             raise TypeError(f"{name} is for files: {_ONLY_FILES[name]}")
     label = settings.pop("label", None)
-    if label is not None and hasattr(data, "read_next_batch"):
-        data, label = _split_each(data, label), None
-    if y is not None or label is not None:
-        X, y = (data, y) if y is not None else _split(data, label)
-        return _new(y, settings).fit(X, y)
+    if label is not None:
+        if y is not None:
+            raise TypeError("label: the labels are given as y already")
+        data, y = _data.with_labels(data, label)
+    if y is not None:
+        return _new(y, settings).fit(data, y)
     batches: Iterator[Any] = iter(data)
-    first = next(batches, None)
-    if not (isinstance(first, tuple) and len(first) in (2, 3)):
+    first = _data.pair(next(batches, None))
+    if first is None:
         raise TypeError(
             "data: expected files, a table with y, a frame with label, "
             "or an iterator of pairs of a table and its labels"
@@ -190,21 +195,6 @@ def _new(y: Any, settings: dict[str, Any]) -> OnlineClassifier | OnlineRegressor
     loss = settings.get("loss")
     has_classes = classifies(np.asarray(y)) if loss is None else loss in OF_TWO + OF_MANY
     return OnlineClassifier(**settings) if has_classes else OnlineRegressor(**settings)
-
-
-def _split(frame: Any, label: str) -> tuple[Any, NDArray[Any]]:
-    """A frame without its column of labels, and the labels."""
-    names = _data.names_of(frame)
-    if names is None or label not in names:
-        raise ValueError(f"label: there is no column {label!r}; the columns are {names}")
-    y = np.asarray(frame[label])
-    rest = [name for name in names if name != label]
-    return (frame.select(rest) if hasattr(frame, "select") else frame[rest]), y
-
-
-def _split_each(batches: Any, label: str) -> Iterator[tuple[Any, NDArray[Any]]]:
-    for batch in batches:
-        yield _split(batch, label)
 
 
 def read(
@@ -310,7 +300,7 @@ def hindsight(
         labels = _data.doubles("y", y)
     table, column_names = _data.any_table(X, columns.get("numeric"))
     weights = None if sample_weight is None else _data.doubles("sample_weight", sample_weight)
-    found = best_in_hindsight(
+    answer, text = best_in_hindsight(
         _data.pick(settings, _data.SETTINGS),
         _data.columns(columns, X),
         table,
@@ -322,4 +312,4 @@ def hindsight(
         max_passes=max_passes,
         classes=names,
     )
-    return Report(json.loads(found))
+    return Report(json.loads(answer), text)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from river import base
 
 from . import _data
-from ._classes import OF_MANY
+from ._classes import NEW_CLASSES, OF_MANY
 from ._report import Report
 from ._rueful import Model
 
@@ -176,6 +176,10 @@ class _Online:
     def _number(self, y: Any) -> float:
         """The number that the core takes for a label."""
         return float(y)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # A pickle of an earlier version may lack settings that came later.
+        vars(self).update(_data.usual_settings(type(self)), **state)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Puts the run in a file, which `rueful.load` and the program open."""
@@ -338,8 +342,9 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
         """Learns from one example, which counts `w` times."""
         core = self._core
         if core is None:
-            self._meet(y)
-            core = self._model()
+            with NEW_CLASSES:
+                self._meet(y)
+                core = self._model()
         if not self._is_of_many:
             if y == self.positive:
                 core.learn_one(x, 1.0, w)
@@ -347,10 +352,14 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
                 core.learn_one(x, -1.0 if y == self.negative else self._number(y), w)
             return
         y = _data.plain(y)
-        new = self._new_classes([y]) if y not in self._numbers else {}
-        number = self._numbers.get(y, len(self._numbers))
-        core.learn_one(x, float(number), w, new.get(y))
-        self._know(new)
+        if y in self._numbers:
+            core.learn_one(x, float(self._numbers[y]), w)
+            return
+        with NEW_CLASSES:
+            new = self._new_classes([y])
+            number = self._numbers.get(y, len(self._numbers))
+            core.learn_one(x, float(number), w, new.get(y))
+            self._know(new)
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series, w: Any = None) -> None:
         """Learns from the rows of a frame, with the same bits as one by one."""
@@ -358,11 +367,22 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
             return
         # NumPy takes much longer to ask a series for its values.
         labels = y.to_numpy() if isinstance(y, pd.Series) else np.asarray(y)
-        self._meet(labels[0])
+        with NEW_CLASSES:
+            self._meet(labels[0])
+            self._model()
         if not self._is_of_many:
             self._learn_many(X, self._signs(labels), w)
             return
         written = labels.tolist()
+        if all(label in self._numbers for label in dict.fromkeys(written)):
+            numbers = np.array([self._numbers[label] for label in written], dtype=np.float64)
+            self._learn_many(X, numbers, w)
+            return
+        with NEW_CLASSES:
+            self._learn_new(X, written, w)
+
+    def _learn_new(self, X: pd.DataFrame, written: list[Any], w: Any) -> None:
+        """Learns from the rows of a frame with new classes."""
         new = self._new_classes(dict.fromkeys(written))
         places = self._numbers | {label: len(self._numbers) + at for at, label in enumerate(new)}
         numbers = np.array([places[label] for label in written], dtype=np.float64)

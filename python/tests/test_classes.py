@@ -8,6 +8,7 @@ import json
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -484,6 +485,43 @@ def test_audits_of_river():
         rueful.audit(rueful.river.OnlineClassifier(), X, iter(y))
     found = rueful.audit(rueful.river.OnlineClassifier(), X, y, positive="x").report()
     assert found["examples"] == 90 and found["sequential_risk"] < 0.4
+
+
+def learn_at_once(learn) -> None:
+    """Lets several threads learn, each meeting classes in an order of its own."""
+    with ThreadPoolExecutor(8) as pool:
+        done = [pool.submit(learn, part) for part in range(8)]
+        for one in done:
+            one.result()
+
+
+def test_threads_agree_on_the_numbers_of_new_classes():
+    X = np.random.default_rng(0).normal(size=(4, 3))
+    often = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for _ in range(5):
+            estimator = rueful.OnlineClassifier(loss="softmax").partial_fit(X[:1], ["c0"])
+            singly = rueful.river.OnlineClassifier(loss="softmax")
+
+            def learn(part: int, estimator=estimator, singly=singly) -> None:
+                for t in range(25):
+                    labels = [f"c{(part * 7 + t + row) % 25}" for row in range(4)]
+                    estimator.partial_fit(X, labels)
+                    assert set(estimator.predict(X)) <= {f"c{number}" for number in range(25)}
+                    singly.learn_one({"a": float(t)}, labels[0])
+
+            learn_at_once(learn)
+            names = estimator._model.class_names()
+            assert [names[number] for number in estimator._many.numbers] == list(estimator.classes_)
+            assert len(names) == 25 and estimator.report()["examples"] == 8 * 25 * 4 + 1
+            names = singly._model().class_names()
+            assert {label: names[number] for label, number in singly._numbers.items()} == {
+                f"c{number}": f"c{number}" for number in range(25)
+            }
+            assert singly.report()["examples"] == 200
+    finally:
+        sys.setswitchinterval(often)
 
 
 def test_settings_that_change_after_fit_change_nothing(digits):

@@ -37,29 +37,47 @@ def known(report) -> dict:
         {"learner": "ftrl", "l1": 0.5},
         {"learner": "strongly-convex-ogd", "loss": "hinge", "sigma": 0.1},
         {"learner": "bank", "radius": 7.0, "no_constant": True},
+        {"loss": "perceptron"},
+        {"learner": "perceptron", "loss": "perceptron"},
+        {"learner": "ogd", "loss": "logistic", "eta": 0.5, "schedule": "inverse-sqrt"},
+        {"learner": "ogd", "loss": "hinge", "sigma": 0.1, "schedule": "inverse-time"},
+        {"learner": "erm", "loss": "hinge"},
+        {"learner": "regularized-erm"},
+        {"learner": "regularized-erm", "alpha": 2.0, "loss": "hinge"},
+        {"learner": "passive-aggressive-1", "loss": "hinge", "c": 0.5},
+        {"learner": "passive-aggressive-2", "loss": "absolute"},
+        {"learner": "ftrl", "loss": "absolute", "comparators": "ball"},
+        {"learner": "ogd", "loss": "linear"},
+        {"learner": "ogd", "loss": "square", "radius": 2.0},
+        {"loss": "square"},
+        {"loss": "absolute", "judge": False},
+        {"loss": "quantile", "tau": 0.3},
     ],
+    ids=str,
 )
 def test_the_program_and_python_agree_to_the_last_bit(settings, tmp_path):
     saved = tmp_path / "program.rueful"
     flags = []
     for name, value in settings.items():
         flag = "--" + name.replace("_", "-")
-        flags += [flag] if value is True else [flag, value]
+        flags += [flag] if value is True else [flag, "off" if value is False else value]
     said = json.loads(program("run", FILE, "--quiet", "--json", "--save", saved, *flags))
-    X, y = rueful.read(FILE)
+    X, y = rueful.read(FILE, loss=settings.get("loss"))
     from_file = rueful.run(FILE, **settings)
     assert from_file._model.to_bytes() == saved.read_bytes()
-    whole = rueful.OnlineClassifier(**settings).fit(X, y)
+    kind = type(from_file)
+    whole = kind(**settings).fit(X, y)
     models = [from_file, rueful.load(saved), whole]
     if settings.get("learner") != "minimax":
-        singly = rueful.OnlineClassifier(**settings)
+        singly = kind(**settings)
+        known_classes = {"classes": [-1, 1]} if kind is rueful.OnlineClassifier else {}
         for row in range(X.shape[0]):
-            singly.partial_fit(X[row], y[row : row + 1], classes=[-1, 1])
+            singly.partial_fit(X[row], y[row : row + 1], **known_classes)
         assert singly._model.to_bytes() == whole._model.to_bytes()
         models.append(singly)
     for model in models:
         assert known(model.report()) == known(said)
-        np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+        np.testing.assert_array_equal(model._scores(X), whole._scores(X))
         indices, weights = model._model.weights()
         expected = whole._model.weights()
         np.testing.assert_array_equal(indices, expected[0])

@@ -185,6 +185,28 @@ def test_record_batches_are_a_stream_with_labels(table):
     assert model.weights_ == rueful.OnlineClassifier().fit(frame, y).weights_
 
 
+def test_learning_goes_on_with_labels_among_the_columns(table):
+    frame, y = table
+    frame = frame.assign(region=frame["region"].astype(str))
+    labelled = frame.assign(bought=y)
+    arrow = pa.Table.from_pandas(labelled, preserve_index=False)
+    expected = rueful.OnlineClassifier().fit(frame, y).partial_fit(frame, y)
+    for X in (labelled, pl.from_pandas(labelled), arrow, Stream(arrow), arrow.to_reader(7)):
+        model = rueful.OnlineClassifier().fit(frame, y).learn(X, label="bought")
+        assert model.weights_ == expected.weights_
+        assert dict(model.report()) == dict(expected.report())
+    begun = rueful.run(Stream(arrow), label="bought")
+    assert begun.weights_ == rueful.OnlineClassifier().fit(frame, y).weights_
+    with pytest.raises(ValueError, match="no column 'sold'"):
+        expected.learn(Stream(arrow), label="sold")
+    with pytest.raises(TypeError, match="given as y already"):
+        expected.learn(labelled, y, label="bought")
+    with pytest.raises(TypeError, match="label: found list, expected a frame"):
+        expected.learn([[1.0]], label="bought")
+    with pytest.raises(TypeError, match="files have their labels"):
+        expected.learn("data/phishing.libsvm", label="bought")
+
+
 def test_sparse_and_lazy_frames(table):
     frame, y = table
     numbers = frame[["age", "income"]].fillna(0.0).astype(float)
@@ -256,6 +278,10 @@ def test_results_of_duckdb(table):
         batches = labelled.to_arrow_reader(50)
         streamed = rueful.run(batches, label="bought", classes=[False, True])
         assert streamed.weights_ == expected.weights_
+        result = rueful.run(database.sql("SELECT * FROM people"), label="bought")
+        assert result.weights_ == expected.weights_
+        again = result.learn(database.sql("SELECT * FROM people"), label="bought")
+        assert again.report()["examples"] == 600
 
 
 def test_frames_of_floats_are_the_same_table_as_arrow(table):

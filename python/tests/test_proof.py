@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 import rueful
 import scipy.optimize
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.naive_bayes import GaussianNB
 
 
 def log_loss(scores, y):
@@ -138,6 +141,14 @@ def test_reports_are_frames(stream):
         report.to_frame("examples")
 
 
+def test_reports_are_dicts(stream):
+    report = rueful.OnlineClassifier().fit(*stream).report()
+    own = report.to_dict()
+    assert type(own) is dict and own == dict(report) == json.loads(report.to_json())
+    own["curve"].clear()
+    assert report["curve"]
+
+
 def observed(X, y, scores, **settings):
     return rueful.Audit(**settings).observe(X, y, scores)
 
@@ -180,6 +191,66 @@ def test_audits_are_merged(stream):
         front.merge(rueful.Audit(loss="hinge"))
     with pytest.raises(ValueError, match="with itself"):
         front.merge(front)
+
+
+def program(*args: object) -> str:
+    command = [sys.executable, "-m", "rueful", *map(str, args)]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout
+
+
+def test_audits_show_themselves_as_the_program_shows_them(tmp_path):
+    X, y = rueful.read("data/phishing.libsvm")
+    said = np.tanh(np.asarray(X[:, [0]].todense()).ravel()) * 0.4 + 0.5
+    (tmp_path / "said.txt").write_text("".join(f"{chance!r}\n" for chance in said.tolist()))
+    flags = ["data/phishing.libsvm", "--predictions", tmp_path / "said.txt", "--quiet"]
+    flags += ["--loss", "logistic", "--link", "logistic", "--radius", 2, "--window", 250]
+    text = program("audit", *flags, "--report", tmp_path / "page.html", "--plot", tmp_path / "p.svg")
+    books = rueful.Audit(loss="logistic", link="logistic", radius=2.0, window=250)
+    report = books.observe(X, y, said).report()
+    ours, theirs = str(report), text
+    # What comes from memory has no names of files.
+    from_cost = "What the predictions cost"
+    assert ours[ours.index(from_cost) :] == theirs[theirs.index(from_cost) :]
+    assert ours.startswith("Audit\n  link ") and "said.txt" not in ours
+    picture = (tmp_path / "p.svg").read_text().replace(" on phishing.libsvm", "")
+    picture = picture.replace(f"Predictions of {tmp_path / 'said.txt'}; loss", "Loss")
+    assert report.to_svg() == picture
+    page = report.to_html()
+    assert page.startswith("<!doctype html>") and page.count("<svg") > 1
+    assert page.count("<svg") == (tmp_path / "page.html").read_text().count("<svg")
+    shown = report._repr_html_()
+    assert shown.startswith("<iframe") and "&lt;svg" in shown
+    assert books._repr_html_() == shown
+    twin = pickle.loads(pickle.dumps(report))
+    assert (str(twin), twin.to_html(), twin.to_svg()) == (ours, page, report.to_svg())
+    assert " ".join(books.verdict().split()) == books.verdict()
+    assert books.verdict() in " ".join(text.split())
+    assert report.metrics()["rueful.certificate"] == books.certificate()
+
+
+def test_an_audit_returns_a_verdict_and_a_report(stream):
+    X, y = stream
+    books = rueful.audit(SGDClassifier(loss="log_loss", random_state=0), X, y)
+    assert books.verdict().startswith(("Proved: ", "Nothing is proved: "))
+    # It has learned the product of two signs.
+    product = rueful.Audit(loss="hinge")
+    for a, b in [(1, 1), (1, -1), (-1, 1), (-1, -1)]:
+        product.observe({"a": a, "b": b}, a * b, 0.5 * a * b)
+    assert product.verdict().startswith("Proved: on these examples it beat every linear predictor")
+    assert product.report()["beats_every_linear_predictor"]
+    assert "Verdict\n" in str(product.report())
+    three = rueful.Audit(loss="softmax", classes=[1, 2, 3])
+    three.observe(X[:60], np.arange(60) % 3 + 1, np.full((60, 3), 1 / 3))
+    assert "Confusion" in str(three.report()) and "<svg" in three.report().to_html()
+
+
+def test_the_answer_of_the_solver_is_told_as_the_program_tells_it():
+    X, y = rueful.read("data/phishing.libsvm")
+    for loss in ("logistic", "hinge"):
+        text = program("hindsight", "data/phishing.libsvm", "--loss", loss, "--quiet")
+        found = rueful.hindsight(X, y, loss=loss)
+        assert str(found) == text.replace(" of data/phishing.libsvm", "")
+        assert found._repr_html_().startswith("<iframe")
 
 
 def test_audits_without_a_constant(stream):
@@ -228,6 +299,74 @@ def test_models_of_river_are_audited():
     numbers = preprocessing.StandardScaler() | linear_model.LinearRegression()
     books = rueful.audit(numbers, [x for x, _ in rows], [float(y) for _, y in rows])
     assert books.report()["loss"] == {"name": "square"}
+
+
+def test_models_that_only_name_a_class_are_audited(stream):
+    from river import linear_model, multiclass, naive_bayes
+
+    X, y = stream
+    rows = [dict(enumerate(row)) for row in X.tolist()]
+
+    def named(model, y):
+        """What a model names before it is told."""
+        for row, label in zip(rows, y.tolist(), strict=True):
+            yield model.predict_one(row)
+            model.learn_one(row, label)
+
+    labels = list(named(multiclass.OneVsOneClassifier(linear_model.LogisticRegression()), y))
+    books = rueful.audit(multiclass.OneVsOneClassifier(linear_model.LogisticRegression()), X, y)
+    scores = [0.0 if label is None else 1.0 if label == 1 else -1.0 for label in labels]
+    by_hand = rueful.Audit(loss="hinge")
+    for row, label, score in zip(rows, y.tolist(), scores, strict=True):
+        by_hand.observe(row, label, score)
+    assert books.report()["loss"] == {"name": "hinge"}
+    assert dict(books.report()) == dict(by_hand.report())
+    three = np.where(X[:, 0] > 1, "up", np.where(X[:, 0] < -1, "down", "flat"))
+    voted = rueful.audit(multiclass.OneVsOneClassifier(naive_bayes.GaussianNB()), rows, three).report()
+    assert voted["loss"] == {"name": "multiclass-hinge"}
+    labels = list(named(multiclass.OneVsOneClassifier(naive_bayes.GaussianNB()), three))
+    # To name the wrong class costs 2, and to name none costs 1.
+    costs = [1 if said is None else 2 * (said != label) for said, label in zip(labels, three, strict=True)]
+    assert voted["sequential_risk"] == pytest.approx(np.mean(costs))
+
+    class Majority(ClassifierMixin, BaseEstimator):
+        """Names the class that came most often."""
+
+        def partial_fit(self, X, y, classes=None):
+            counts = np.array([(y == one).sum() for one in classes])
+            self.counts_ = getattr(self, "counts_", 0) + counts
+            self.classes_ = classes
+            return self
+
+        def predict(self, X):
+            if not hasattr(self, "counts_"):
+                raise NotFittedError
+            return np.repeat(self.classes_[np.argmax(self.counts_)], len(X))
+
+    found = rueful.audit(Majority(), X, y, batch=40).report()
+    assert found["loss"] == {"name": "hinge"} and 0.5 < found["sequential_risk"] < 1.5
+
+
+def test_tables_of_all_kinds_are_audited(stream):
+    pl, pa, pd = (pytest.importorskip(name) for name in ("polars", "pyarrow", "pandas"))
+    from river import linear_model
+
+    X, y = stream
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    expected = rueful.audit(linear_model.LogisticRegression(), frame.to_dict("records"), y == 1)
+    for table in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        books = rueful.audit(linear_model.LogisticRegression(), table, y == 1)
+        assert dict(books.report()) == dict(expected.report())
+        own = rueful.audit(rueful.OnlineClassifier(), table, y, batch=100).report()
+        assert own["examples"] == 400 and own["certificate"] < own["sequential_risk"]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_chances_that_are_nan_are_told(stream):
+    X, y = stream
+    with pytest.warns(UserWarning, match="X, row 1: the model said NaN, which is taken for even"):
+        books = rueful.audit(GaussianNB(), X, y)
+    assert books.report()["examples"] == 400
 
 
 def test_audits_refuse_what_they_cannot_judge(stream):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import rueful
+import rueful.river
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -38,7 +39,7 @@ def expected_failures(estimator: object) -> dict[str, str]:
     }
     if isinstance(estimator, rueful.OnlineRegressor):
         failures["check_regressors_train"] = ALPHA
-    if isinstance(estimator, rueful.OnlineClassifier) and estimator.learner in ("ogd", "ftrl"):
+    if isinstance(estimator, rueful.OnlineClassifier) and estimator.learner is not None:
         failures["check_class_weight_classifiers"] = CLASS_WEIGHT
     return failures
 
@@ -54,6 +55,13 @@ def expected_failures(estimator: object) -> dict[str, str]:
         rueful.OnlineClassifier(loss="softmax"),
         rueful.OnlineClassifier(learner="ogd", loss="multiclass-hinge"),
         rueful.OnlineRegressor(learner="ftrl"),
+        rueful.OnlineClassifier(learner="passive-aggressive-1", loss="hinge"),
+        rueful.OnlineRegressor(learner="passive-aggressive-2", loss="absolute"),
+        rueful.OnlineClassifier(learner="strongly-convex-ogd", loss="hinge"),
+        rueful.OnlineClassifier(learner="erm"),
+        rueful.OnlineClassifier(learner="regularized-erm"),
+        rueful.OnlineRegressor(loss="quantile", tau=0.5),
+        rueful.OnlineClassifier(comparators="ball", no_constant=True),
     ],
     expected_failed_checks=expected_failures,
 )
@@ -74,12 +82,19 @@ def test_regressors_train(how):
     check_regressors_train("WithoutAlpha", WithoutAlpha(), **how)
 
 
-@pytest.mark.parametrize("learner", ["bank", "ogd", "ftrl"])
+@pytest.mark.parametrize(
+    ("learner", "loss"),
+    [
+        *((learner, None) for learner in ("bank", "ogd", "ftrl", "erm", "regularized-erm")),
+        *((learner, "hinge") for learner in ("passive-aggressive-1", "strongly-convex-ogd")),
+    ],
+)
 @pytest.mark.parametrize(("size", "passes"), [(1.0, 1), (20.0, 20)])
-def test_weights_of_classes_decide(learner, size, passes):
+def test_weights_of_classes_decide(learner, loss, size, passes):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(100, 2)) * size, rng.integers(0, 2, 100)
-    model = rueful.OnlineClassifier(learner=learner, class_weight={0: 1000, 1: 0.0001})
+    weights = {0: 1000, 1: 0.0001}
+    model = rueful.OnlineClassifier(learner=learner, loss=loss, class_weight=weights)
     for _ in range(passes):
         model.partial_fit(X[:50], y[:50])
     assert np.mean(model.predict(X[50:]) == 0) > 0.87
@@ -115,6 +130,38 @@ def test_a_pickle_holds_the_bytes_of_the_file(stream, tmp_path):
     model = rueful.OnlineClassifier().fit(X, y)
     model.save(tmp_path / "m.rueful")
     assert (tmp_path / "m.rueful").read_bytes() in pickle.dumps(model)
+
+
+@pytest.mark.parametrize("kind", [rueful.OnlineClassifier, rueful.river.OnlineClassifier])
+def test_pickles_of_a_version_with_fewer_settings_open(kind, stream):
+    X, y = stream
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    model = kind(radius=3.0)
+    if kind is rueful.OnlineClassifier:
+        model.fit(frame, y == 1)
+    else:
+        model.learn_many(frame, pd.Series(y == 1))
+    old = copy.copy(model)
+    del old.bits, old.judge
+    loaded = pickle.loads(pickle.dumps(old))
+    assert (loaded.bits, loaded.judge, loaded.radius) == (None, None, 3.0)
+    assert dict(loaded.report()) == dict(model.report())
+
+
+def test_pickles_of_another_version_of_the_file_are_refused_with_its_words(stream, tmp_path):
+    model = rueful.OnlineClassifier().fit(*stream)
+    model.save(tmp_path / "m.rueful")
+    whole = (tmp_path / "m.rueful").read_bytes()
+    # The version comes after the twelve bytes that all files begin with.
+    later = bytearray(whole)
+    later[12] += 1
+    (tmp_path / "later.rueful").write_bytes(later)
+    with pytest.raises(ValueError, match="version") as of_file:
+        rueful.load(tmp_path / "later.rueful")
+    with pytest.raises(ValueError, match="version") as of_pickle:
+        pickle.loads(pickle.dumps(model).replace(whole, bytes(later)))
+    said = str(of_file.value).replace(str(tmp_path / "later.rueful"), "the model")
+    assert str(of_pickle.value) == said
 
 
 def _score(model, X):

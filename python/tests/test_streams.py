@@ -289,6 +289,40 @@ def test_loaders_of_batches_are_streams(stream):
     assert twice.report()["examples"] == 400
 
 
+class Tensor:
+    """An array that is not NumPy's, and that NumPy can read, as a tensor of PyTorch is."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values = values
+        self.shape = values.shape
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        return self.values.astype(dtype) if dtype is not None else self.values
+
+
+def test_loaders_that_put_a_batch_in_a_list(stream):
+    """A loader of PyTorch yields lists, of tensors."""
+    X, y = stream
+    whole = rueful.OnlineClassifier().fit(X.astype(np.float32), y)
+
+    def loader():
+        for start in range(0, 400, 64):
+            part = slice(start, start + 64)
+            yield [Tensor(X[part].astype(np.float32)), Tensor(y[part])]
+
+    for model in (rueful.run(loader()), rueful.OnlineClassifier().learn(loader(), classes=[0, 1])):
+        assert model._model.to_bytes() == whole._model.to_bytes()
+        np.testing.assert_array_equal(model.predict(Tensor(X)), whole.predict(X))
+    # Rows of a table are no batches.
+    with pytest.raises(TypeError, match="expected files, a table with y"):
+        rueful.run([[1.0, 2.0], [3.0, 4.0]])
+    with pytest.raises(TypeError, match="pairs of a table and its labels"):
+        rueful.OnlineClassifier().learn([[1.0, 2.0], [3.0, 4.0]])
+
+
 def test_metrics_are_numbers_by_name(stream):
     metrics = rueful.OnlineClassifier().fit(*stream).report().metrics("run/")
     assert all(type(name) is str and type(value) is float for name, value in metrics.items())

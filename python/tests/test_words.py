@@ -23,22 +23,27 @@ MODULES = [f"rueful.{module.name}" for module in pkgutil.iter_modules(rueful.__p
 EXAMPLES = [name for name in MODULES if name not in ("rueful._rueful", "rueful.spark")]
 
 
+#: The pages with examples, and how many they have at least.
+PAGES = {"docs/python.md": 40, "docs/tutorial.md": 40, "README.md": 4}
+
+
+def examples_of(page: str) -> str:
+    blocks = (ROOT / page).read_text().split("```python\n")[1:]
+    return "\n".join(block.split("```")[0] for block in blocks)
+
+
 @pytest.mark.parametrize("name", [*EXAMPLES, "rueful"])
 def test_examples_in_docstrings_run(name):
     module = importlib.import_module(name)
     assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "at_least"), [("docs/python.md", 40), ("docs/tutorial.md", 40), ("README.md", 4)]
-)
+@pytest.mark.parametrize(("name", "at_least"), PAGES.items())
 def test_examples_of_the_documentation_run(tmp_path, monkeypatch, name, at_least):
     monkeypatch.chdir(tmp_path)
     for folder in ("data", "docs"):
         (tmp_path / folder).symlink_to(ROOT / folder)
-    blocks = (ROOT / name).read_text().split("```python\n")[1:]
-    page = "\n".join(block.split("```")[0] for block in blocks)
-    examples = doctest.DocTestParser().get_doctest(page, {}, name, name, 0)
+    examples = doctest.DocTestParser().get_doctest(examples_of(name), {}, name, name, 0)
     ran = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples)
     assert ran.failed == 0 and ran.attempted >= at_least
     for drawn in tmp_path.glob("*.svg"):
@@ -69,11 +74,17 @@ audit: rueful.Audit = rueful.Audit(loss="hinge", window=10).observe({"a": 1.0}, 
 loaded: rueful.OnlineClassifier | rueful.OnlineRegressor = rueful.load("m.rueful")
 """
     )
+    # The examples of the documentation, in which names are used again for other things.
+    pages = []
+    for page in PAGES:
+        pages.append(tmp_path / f"{Path(page).stem.lower()}_page.py")
+        pages[-1].write_text(doctest.script_from_examples(examples_of(page)))
     command = [sys.executable, "-m", "mypy", "--config-file", str(ROOT / "pyproject.toml")]
+    command += ["--allow-redefinition"]
     cache = ["--cache-dir", str(tmp_path / "cache")]
     environment = {**os.environ, "MYPYPATH": ""}
     found = subprocess.run(
-        [*command, *cache, str(package), str(example)],
+        [*command, *cache, str(package), str(example), *map(str, pages)],
         capture_output=True,
         text=True,
         cwd=tmp_path,

@@ -15,6 +15,7 @@ use groups::Groups;
 use rueful_core::NonNegative;
 use rueful_data::name_of;
 use rueful_hindsight::Start;
+use rueful_page::Page;
 use rueful_run::{
     Alarm, AlarmReport, AuditReport, AuditRun, Data, DataSettings, Forecasts, GroupReport,
     LabelUse, NamedReport, ReadingOptions, Replay, withhold_contradictions,
@@ -128,6 +129,21 @@ pub(crate) fn finish(
     show(args, &report, alarm, alarms, groups)?;
     let code = alarm::code(alarms, 0, ExitCode::SUCCESS);
     Ok(output::disagree(&report.contradictions, code))
+}
+
+/// The report on one model as the program prints it.
+pub(crate) fn text(report: &AuditReport) -> String {
+    view::report(report)
+}
+
+/// The verdict on one model, in one line.
+pub(crate) fn verdict(report: &AuditReport) -> String {
+    page::in_one_line(&view::verdict(report, &report.first))
+}
+
+/// Everything that the page of an audit of one model shows.
+pub(crate) fn page(report: &AuditReport) -> Page {
+    page::only(report)
 }
 
 /// Prints the report, with its groups and alarms if they are asked for.

@@ -16,14 +16,23 @@ use serde::Serialize;
 use std::process::ExitCode;
 
 /// The result of the solver, together with the question that it answers.
-#[derive(Serialize)]
-struct Answer {
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    /// The result.
     #[serde(flatten)]
-    found: HindsightReport,
-    loss: TaskLoss,
-    sigma: f64,
-    comparators: Comparators,
-    data: DataSpec,
+    pub found: HindsightReport,
+    /// The loss φ.
+    pub loss: TaskLoss,
+    /// The σ of (σ/2)‖u‖², which is added to the loss.
+    pub sigma: f64,
+    /// The predictors among which it is the best.
+    pub comparators: Comparators,
+    /// The examples; nothing for those from the memory of a program.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataSpec>,
+    /// Whether every example has one more feature that is always 1.
+    #[serde(skip)]
+    pub constant: bool,
 }
 
 pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
@@ -42,6 +51,7 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
     let Data { spec, mut source, loss, .. } =
         data::open(&reading, &args.reading, &reading_options, settings.labels()?)?;
     settings.loss = settings.loss.or(loss.map(str::to_owned));
+    let constant = spec.constant;
     let kept = kept_nonzeros(&args.solver);
     let answer = if let Some(loss) = settings.class_loss() {
         let comparators = settings.class_comparison(loss)?;
@@ -51,7 +61,7 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
         let question =
             classes::Question { loss, comparators: &comparators, classes: 0, labels: &labels };
         let found = question.answer(&mut data, None, &options)?.named(source.names());
-        Answer { found, loss: loss.into(), sigma: 0.0, comparators, data: spec }
+        Answer { found, loss: loss.into(), sigma: 0.0, comparators, constant, data: Some(spec) }
     } else {
         let (loss, sigma, comparators) = settings.comparison()?;
         let labels = LabelUse::Learn(loss.labels());
@@ -60,13 +70,14 @@ pub(crate) fn hindsight(args: &HindsightArgs) -> anyhow::Result<ExitCode> {
         let question = Question { loss: &loss, sigma, comparators: &comparators };
         let found = question.answer(&mut data, &[], Start::default(), &options)?;
         let found = found.named(source.names());
-        Answer { found, loss: loss.into(), sigma: sigma.get(), comparators, data: spec }
+        let (loss, sigma) = (loss.into(), sigma.get());
+        Answer { found, loss, sigma, comparators, constant, data: Some(spec) }
     };
     let contradictions: Vec<_> = answer.found.contradiction.clone().into_iter().collect();
     if args.json {
         output::print_json(&answer)?;
     } else {
-        output::print(&render(&answer))?;
+        output::print(&text(&answer))?;
     }
     Ok(output::disagree(&contradictions, ExitCode::SUCCESS))
 }
@@ -147,7 +158,8 @@ pub(crate) fn show(bar: &ProgressBar, progress: Progress) {
     bar.tick();
 }
 
-fn render(answer: &Answer) -> String {
+/// The answer as a person reads it.
+pub(crate) fn text(answer: &Answer) -> String {
     let found = &answer.found;
     let row = |name: &str, value: Figure| {
         vec![name.to_owned(), value.to_string(), value.times(found.examples).to_string()]
@@ -181,13 +193,15 @@ fn question(answer: &Answer) -> String {
     };
     let set = answer.comparators.words(answer.loss.takes_numbers());
     let examples = counted(answer.found.examples, "example");
-    let weights = answer.data.class_weights.as_ref();
+    let origin = answer.data.as_ref().map_or_else(String::new, origin);
+    format!("{}{penalty}, {examples}{origin}; over {set}", answer.loss.name())
+}
+
+/// The files that examples come from, and the weights of their classes.
+fn origin(data: &DataSpec) -> String {
+    let weights = data.class_weights.as_ref();
     let weights = weights.map_or(String::new(), |weights| format!("; {weights}"));
-    format!(
-        "{}{penalty}, {examples} of {}{weights}; over {set}",
-        answer.loss.name(),
-        answer.data.name()
-    )
+    format!(" of {}{weights}", data.name())
 }
 
 fn about(found: &HindsightReport) -> Vec<Vec<String>> {
@@ -211,7 +225,7 @@ fn about(found: &HindsightReport) -> Vec<Vec<String>> {
 fn weights(answer: &Answer) -> Vec<Vec<String>> {
     let name = |entry: &Weight| match &entry.name {
         Some(name) => printable(name),
-        None if entry.index == 0 && answer.data.constant => "constant".to_owned(),
+        None if entry.index == 0 && answer.constant => "constant".to_owned(),
         None => format!("feature {}", entry.index),
     };
     let of_class = |entry: &Weight| entry.class.as_deref().map(printable);

@@ -33,7 +33,8 @@ mod view;
 mod weights;
 
 use args::{Cli, Command, Game};
-use rueful_run::{ClassRun, Report, Run};
+pub use hindsight::Answer as HindsightAnswer;
+use rueful_run::{AuditReport, ClassRun, Report, Run};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -72,6 +73,31 @@ pub fn class_report_html(report: &Report, run: &ClassRun) -> String {
 /// The picture of the risk of a run of many classes, as `rueful run --plot` writes it.
 pub fn class_report_svg(report: &Report, run: &ClassRun) -> String {
     rueful_page::svg(&page::class_page(report, run))
+}
+
+/// The report on an audit of one model as `rueful audit` prints it.
+pub fn audit_text(report: &AuditReport) -> String {
+    audit::text(report)
+}
+
+/// The verdict of an audit of one model, in one line.
+pub fn audit_verdict(report: &AuditReport) -> String {
+    audit::verdict(report)
+}
+
+/// The page of an audit of one model, as `rueful audit --report` writes it.
+pub fn audit_html(report: &AuditReport) -> String {
+    rueful_page::html(&audit::page(report))
+}
+
+/// The picture of the risk over time, as `rueful audit --plot` writes it.
+pub fn audit_svg(report: &AuditReport) -> String {
+    rueful_page::svg(&audit::page(report))
+}
+
+/// The best fixed predictor as `rueful hindsight` prints it.
+pub fn hindsight_text(answer: &HindsightAnswer) -> String {
+    hindsight::text(answer)
 }
 
 fn execute(cli: &Cli) -> anyhow::Result<ExitCode> {

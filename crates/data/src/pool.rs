@@ -22,6 +22,10 @@ use std::thread;
 /// The number of pieces beyond one for each thread. Finished pieces may wait while threads go on.
 const SPARE: usize = 2;
 
+/// The most threads beside the one that takes the pieces, whatever number is asked for. Each needs memory
+/// before it has anything to do.
+const HELPERS_MAX: usize = 511;
+
 /// The cutting of a feed into pieces, and the work on each piece.
 pub trait Job: Send + Sync + 'static {
     /// A piece, and the memory that is needed to work on it. Pieces are reused.
@@ -112,7 +116,8 @@ struct Table<P> {
 impl<J: Job> Pool<J> {
     /// Starts the threads.
     pub fn new(job: J, feed: J::Feed, crew: Crew) -> Self {
-        let empty = (0..crew.helpers + 1 + SPARE).map(|_| J::Piece::default()).collect();
+        let helpers = crew.helpers.min(HELPERS_MAX);
+        let empty = (0..helpers + 1 + SPARE).map(|_| J::Piece::default()).collect();
         let shared = Arc::new(Shared {
             job,
             cutter: Mutex::new(Cutter { feed, number: 0, has_ended: false }),
@@ -123,7 +128,7 @@ impl<J: Job> Pool<J> {
             let shared = Arc::clone(&shared);
             thread::Builder::new().spawn(move || shared.help()).is_ok()
         };
-        let helpers = (0..crew.helpers).filter(start).count();
+        let helpers = (0..helpers).filter(start).count();
         // If the system gives us no thread, there is nobody else to do the work.
         let taker_works = crew.taker_works || helpers == 0;
         Self { shared, taker_works, next: 0, is_over: false }
@@ -375,6 +380,12 @@ mod tests {
             thread::sleep(Duration::from_millis(1));
         }
         shared.strong_count() == 0
+    }
+
+    #[test]
+    fn more_threads_than_there_can_be_are_not_started() {
+        let (squares, panic) = drain(pool(Squares::default(), 9, usize::MAX, true));
+        assert_eq!((squares.len(), panic), (9, None));
     }
 
     #[test]

@@ -4,9 +4,11 @@ use crate::dicts::Dicts;
 use crate::error::{Outcome, PythonError};
 use crate::held::way;
 use crate::model::table_alone;
+use crate::report::AuditSnapshot;
 use crate::settings::{AskedAudit, AskedColumns};
 use crate::side::Side;
 use crate::table::Table;
+use crate::watch::Watch;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -68,11 +70,19 @@ impl AnyAuditor {
         }
     }
 
-    fn report(&self) -> serde_json::Result<String> {
-        match self {
-            Self::Score(auditor) => serde_json::to_string(&auditor.report()),
-            Self::Classes(auditor) => serde_json::to_string(&auditor.report()),
-        }
+    fn report(&self, constant: bool) -> serde_json::Result<AuditSnapshot> {
+        Ok(match self {
+            Self::Score(auditor) => {
+                let report = auditor.report();
+                let json = serde_json::to_string(&report)?;
+                AuditSnapshot::new(json, report.without_files(constant))
+            }
+            Self::Classes(auditor) => {
+                let report = auditor.report();
+                let json = serde_json::to_string(&report)?;
+                AuditSnapshot::new(json, report.without_files(constant))
+            }
+        })
     }
 
     fn certificate(&self, radius: Option<Positive>) -> f64 {
@@ -175,6 +185,7 @@ impl Audit {
         let view = table.view(&self.dicts)?;
         let side = Side::new(&labels, importances.as_ref())?;
         let scores: Vec<f64> = predictions.as_array().to_vec();
+        let mut watch = Watch::new(None);
         Ok(py.detach(|| {
             let mut auditor = self.lock()?;
             let (width, labels) = (auditor.width(), side.labels.len());
@@ -192,16 +203,17 @@ impl Audit {
             view.each(&way(&data), Some(&side), &mut |rows| {
                 let part = &scores[from..from + width * rows.len()];
                 from += part.len();
-                auditor.observe(rows, part).map_err(PythonError::Value)
+                auditor.observe(rows, part).map_err(PythonError::Value)?;
+                watch.look(|| (0, 0, 0.0))
             })?;
             Ok::<_, PythonError>(())
         })?)
     }
 
-    /// Returns the report so far, as JSON.
-    fn report(&self, py: Python<'_>) -> PyResult<String> {
+    /// Returns the report so far.
+    fn report(&self, py: Python<'_>) -> PyResult<AuditSnapshot> {
         Ok(py.detach(|| {
-            let report = self.lock()?.report();
+            let report = self.lock()?.report(self.constant);
             report.map_err(|error| PythonError::Runtime(error.to_string()))
         })?)
     }

@@ -8,17 +8,18 @@ use crate::model::table_alone;
 use crate::settings::{Asked, AskedColumns};
 use crate::side::Side;
 use crate::table::{Table, Told, View};
+use crate::watch::Watch;
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
+use rueful_cli::{HindsightAnswer, hindsight_text};
 use rueful_core::{Comparators, NonNegative, Rows};
 use rueful_data::{Census, DataError, Seen, Source};
 use rueful_hindsight::{Options, Start};
 use rueful_run::{
     AnyLoss, ClassLoss, ClassRun, ClassTask, DataSpec, HindsightReport, LearnerSpec, Replay,
-    Report, Run, Settings, SettingsError, SquareWatch, Task, TaskLoss, best_classes_in_hindsight,
+    Report, Run, Settings, SettingsError, SquareWatch, Task, best_classes_in_hindsight,
     bound_mistakes,
 };
-use serde::Serialize;
 
 /// Returns the options that say when the solver stops.
 pub(crate) fn options(tolerance: Option<f64>, max_passes: Option<u64>) -> Outcome<Options> {
@@ -57,6 +58,7 @@ pub(crate) fn replayed(
     let task = run.task().clone();
     let mut replay = Replay::new(&never, u64::MAX, &task.comparators);
     let (mut slopes, mut census) = (Vec::new(), Census::default());
+    let mut watch = Watch::new(None);
     let mut square = SquareWatch::new(&task);
     let Told { names, missing } = each_counted::<Run>(data, view, &way(data), side, &mut |rows| {
         run.learn_counted(rows)?;
@@ -65,7 +67,7 @@ pub(crate) fn replayed(
         let counted = rows.iter().zip(run.rounds()).filter(|(row, _)| !row.importance.is_zero());
         slopes.extend(counted.map(|(_, round)| round.slope));
         square.iter_mut().for_each(|square| square.observe(rows, false));
-        Ok(())
+        watch.look(|| (0, 0, 0.0))
     })?;
     replay.settle(&census);
     run.saw(Seen { census, names, missing, ..Seen::default() });
@@ -102,12 +104,13 @@ pub(crate) fn replayed_classes(
     let mut replay = Replay::new(&never, u64::MAX, &comparators);
     let mut seen = Seen::default();
     labels::announce(&mut seen.labels, names_of_classes);
+    let mut watch = Watch::new(None);
     let mut visit = |rows: Rows<'_>| -> Outcome<()> {
         run.learn_counted(rows)?;
         replay.keep(rows);
         seen.census.count(rows);
         labels::count_classes(&mut seen, rows);
-        Ok(())
+        watch.look(|| (0, 0, 0.0))
     };
     let told = each_counted::<ClassRun>(data, view, &way(data), side, &mut visit)?;
     replay.settle(&seen.census);
@@ -169,17 +172,14 @@ impl Question<'_> {
     }
 }
 
-/// The solver's answer, with the question.
-#[derive(Serialize)]
-pub(crate) struct Answer {
-    #[serde(flatten)]
-    pub(crate) found: HindsightReport,
-    pub(crate) loss: TaskLoss,
-    pub(crate) sigma: f64,
-    pub(crate) comparators: Comparators,
+/// Returns an answer as JSON, and as `rueful hindsight` prints it.
+pub(crate) fn told(answer: &HindsightAnswer) -> PyResult<(String, String)> {
+    let json = serde_json::to_string(answer);
+    let json = json.map_err(|error| PythonError::Runtime(error.to_string()))?;
+    Ok((json, hindsight_text(answer)))
 }
 
-/// Returns the best fixed predictor of a table, as JSON. Labels of a loss of many classes are numbers,
+/// Returns the best fixed predictor of a table, as JSON and as text. Labels of a loss of many classes are numbers,
 /// and `classes` are their names.
 #[pyfunction]
 #[pyo3(signature = (settings, columns, table, labels, *, constant, names=None, importances=None, tolerance=None, max_passes=None, classes=Vec::new()))]
@@ -196,7 +196,7 @@ pub(crate) fn best_in_hindsight(
     tolerance: Option<f64>,
     max_passes: Option<u64>,
     classes: Vec<String>,
-) -> PyResult<String> {
+) -> PyResult<(String, String)> {
     let options = options(tolerance, max_passes)?;
     let table = Table::of(table)?;
     let (data, dicts) = table_alone(&table, columns, names, constant)?;
@@ -207,8 +207,7 @@ pub(crate) fn best_in_hindsight(
         Some(loss) => AnyQuestion::Classes(loss, settings.class_comparison(loss)),
         None => AnyQuestion::Score(settings.comparison()),
     };
-    let answer = py.detach(|| asked.answer(view, &data, &side, &classes, &options))?;
-    serde_json::to_string(&answer).map_err(|error| PythonError::Runtime(error.to_string()).into())
+    told(&py.detach(|| asked.answer(view, &data, &side, &classes, &options))?)
 }
 
 /// A question about one score or about many classes, if the settings make sense.
@@ -226,7 +225,7 @@ impl AnyQuestion {
         side: &Side<'_>,
         classes: &[String],
         options: &Options,
-    ) -> Outcome<Answer> {
+    ) -> Outcome<HindsightAnswer> {
         let keep = |comparators: &Comparators, accepts: &dyn Fn(&[f64]) -> Outcome<()>| {
             let mut replay = Replay::new(&never, u64::MAX, comparators);
             let mut census = Census::default();
@@ -239,6 +238,7 @@ impl AnyQuestion {
             replay.settle(&census);
             Ok::<_, PythonError>((replay, names))
         };
+        let constant = data.constant;
         match self {
             Self::Score(asked) => {
                 let (loss, sigma, comparators) = asked?;
@@ -247,14 +247,16 @@ impl AnyQuestion {
                 let question = Question { loss: &loss, sigma, among: &comparators };
                 let found = question.answer(&mut replay, &[], Start::default(), options)?;
                 let found = found.named(&names);
-                Ok(Answer { found, loss: loss.into(), sigma: sigma.get(), comparators })
+                let (loss, sigma) = (loss.into(), sigma.get());
+                Ok(HindsightAnswer { found, loss, sigma, comparators, constant, data: None })
             }
             Self::Classes(loss, asked) => {
                 let comparators = asked?;
                 let (mut replay, names) = keep(&comparators, &|_| Ok(()))?;
                 let question = ClassQuestion { loss, among: &comparators, names: classes };
                 let found = question.answer(&mut replay, None, options)?.named(&names);
-                Ok(Answer { found, loss: loss.into(), sigma: 0.0, comparators })
+                let (loss, sigma) = (loss.into(), 0.0);
+                Ok(HindsightAnswer { found, loss, sigma, comparators, constant, data: None })
             }
         }
     }

@@ -48,5 +48,5 @@ mod _rueful {
     #[pymodule_export]
     use crate::program::program;
     #[pymodule_export]
-    use crate::report::Snapshot;
+    use crate::report::{AuditSnapshot, Snapshot};
 }

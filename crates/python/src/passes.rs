@@ -3,7 +3,7 @@
 use crate::dicts::Dicts;
 use crate::error::{Outcome, PythonError};
 use crate::held::way;
-use crate::hindsight::{Answer, check_labels, options};
+use crate::hindsight::{check_labels, options};
 use crate::labels;
 use crate::model::{AnyHeld, Model, read};
 use crate::side::Side;
@@ -11,6 +11,7 @@ use crate::table::{Room, Table, Told, Way};
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use rueful_cli::HindsightAnswer;
 use rueful_core::classes::class_of;
 use rueful_core::loss::{AnyLoss, Logistic, Loss};
 use rueful_core::set::AnySet;
@@ -337,7 +338,8 @@ impl Question {
         };
         let found = self.report(solution, &options).named(&sizes.seen.names);
         let comparators = self.asked.comparators.clone();
-        let answer = Answer { found, loss: self.asked.loss, sigma: 0.0, comparators };
+        let (loss, constant) = (self.asked.loss, self.asked.data.constant);
+        let answer = HindsightAnswer { found, loss, sigma: 0.0, comparators, constant, data: None };
         let answer = serde_json::to_string(&answer);
         Ok(answer.map_err(|error| PythonError::Runtime(error.to_string()))?)
     }

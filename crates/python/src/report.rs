@@ -1,9 +1,9 @@
-//! The report of a run, which Python shows.
+//! The reports of runs and audits, which Python shows.
 
 use crate::kind::Kind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use rueful_run::{ClassRun, Report, Run};
+use rueful_run::{AuditReport, ClassRun, Report, Run};
 
 /// A report, and a copy of the run as it was when the report was made.
 #[pyclass(frozen, module = "rueful._rueful")]
@@ -64,5 +64,47 @@ impl Snapshot {
             AnyRun::Score(run) => run.svg(&self.report),
             AnyRun::Classes(run) => run.svg(&self.report),
         })
+    }
+}
+
+/// The report of an audit.
+#[pyclass(frozen, module = "rueful._rueful")]
+pub(crate) struct AuditSnapshot {
+    json: String,
+    report: AuditReport,
+}
+
+impl AuditSnapshot {
+    /// Takes a report as JSON and in full.
+    pub(crate) fn new(json: String, report: AuditReport) -> Self {
+        Self { json, report }
+    }
+}
+
+#[pymethods]
+impl AuditSnapshot {
+    /// Returns the report as JSON, with the keys of `rueful audit --json`.
+    fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// Returns the verdict in one line.
+    fn verdict(&self) -> String {
+        rueful_cli::audit_verdict(&self.report)
+    }
+
+    /// Returns the report as `rueful audit` prints it.
+    fn text(&self) -> String {
+        rueful_cli::audit_text(&self.report)
+    }
+
+    /// Returns the page that `rueful audit --report` writes.
+    fn html(&self, py: Python<'_>) -> String {
+        py.detach(|| rueful_cli::audit_html(&self.report))
+    }
+
+    /// Returns the picture that `rueful audit --plot` writes.
+    fn svg(&self, py: Python<'_>) -> String {
+        py.detach(|| rueful_cli::audit_svg(&self.report))
     }
 }

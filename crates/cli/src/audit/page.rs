@@ -1,6 +1,6 @@
 //! `--report` and `--plot`: the audit as a page and as a picture.
 
-use super::view::{comparators, says_nothing, verdict};
+use super::view::{comparators, has_files, says_nothing, verdict};
 use crate::args::PictureArgs;
 use crate::figures;
 use crate::numbers::{count, counted, measured, percent};
@@ -9,42 +9,62 @@ use rueful_core::Positive;
 use rueful_page::{Comparison, Fact, Interval, Page, Radius, Rival, Rung, RungKind};
 use rueful_run::{AuditReport, ModelReport, NamedReport};
 
+/// Collects everything that the page of an audit of one model shows.
+pub(super) fn only(report: &AuditReport) -> Page {
+    one(report, &report.first)
+}
+
 /// Writes the page and the picture that are asked for.
 pub(super) fn write(report: &AuditReport, asked: &PictureArgs) -> anyhow::Result<()> {
     match &report.models[..] {
-        [] => page::write_all(&Document::One(&one(report, &report.first)), asked),
+        [] => page::write_all(&Document::One(&only(report)), asked),
         [only] => page::write_all(&Document::One(&one(report, &only.report)), asked),
         models => page::write_all(&Document::Several(&several(report, models)), asked),
     }
 }
 
 fn title(report: &AuditReport) -> String {
-    format!("Audit on {}", file_title(&report.data))
+    if has_files(report) {
+        format!("Audit on {}", file_title(&report.data))
+    } else {
+        "Audit".to_owned()
+    }
 }
 
 fn subtitle(report: &AuditReport) -> String {
     let (loss, examples) = (&report.loss, counted(report.first.examples, "example"));
-    format!("Predictions of {}; loss: {loss}. {examples}.", report.predictions)
+    if has_files(report) {
+        format!("Predictions of {}; loss: {loss}. {examples}.", report.predictions)
+    } else {
+        format!("Loss: {loss}. {examples}.")
+    }
 }
 
 /// Returns everything that the audit was asked for.
 fn spec(report: &AuditReport) -> serde_json::Value {
     let AuditReport { loss, link, comparators, is_judged, window, data, predictions, .. } = report;
-    serde_json::json!({
+    let mut spec = serde_json::json!({
         "loss": loss, "link": link, "comparators": comparators, "judge": is_judged,
-        "window": window, "data": data, "predictions": predictions,
-    })
+        "window": window,
+    });
+    if has_files(report) {
+        spec["data"] = serde_json::json!(data);
+        spec["predictions"] = serde_json::json!(predictions);
+    }
+    spec
 }
 
 fn data(report: &AuditReport) -> Vec<(String, String)> {
     let row = |name: &str, value: String| (name.to_owned(), value);
-    vec![
-        row("files", report.data.files.join(", ")),
-        row("predictions", report.predictions.clone()),
-        row("format", report.data.schema.name().to_owned()),
-        row("examples", count(report.first.examples)),
-        row("features", count(report.features)),
-    ]
+    let mut rows = Vec::new();
+    if has_files(report) {
+        rows.push(row("files", report.data.files.join(", ")));
+        rows.push(row("predictions", report.predictions.clone()));
+        rows.push(row("format", report.data.schema.name().to_owned()));
+    }
+    rows.push(row("examples", count(report.first.examples)));
+    rows.push(row("features", count(report.features)));
+    rows
 }
 
 fn several(report: &AuditReport, models: &[NamedReport]) -> Comparison {
@@ -79,7 +99,7 @@ fn rival(report: &AuditReport, NamedReport { name, report: model }: &NamedReport
 }
 
 /// Joins the lines of a verdict, which is broken into lines for a terminal.
-fn in_one_line(text: &str) -> String {
+pub(super) fn in_one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

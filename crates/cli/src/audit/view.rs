@@ -54,8 +54,11 @@ fn one_model(report: &AuditReport, of: &str, model: &ModelReport) -> String {
 fn about(report: &AuditReport) -> Table {
     let row = |name: &str, value: String| vec![name.to_owned(), value];
     let columns: Vec<String> = report.models.iter().map(|model| printable(&model.name)).collect();
-    let mut rows =
-        vec![row("data", report.data.name()), row("predictions", report.predictions.clone())];
+    let mut rows = Vec::new();
+    if has_files(report) {
+        rows.push(row("data", report.data.name()));
+        rows.push(row("predictions", report.predictions.clone()));
+    }
     if !columns.is_empty() {
         rows.push(row(if columns.len() == 1 { "column" } else { "columns" }, columns.join(", ")));
     }
@@ -73,6 +76,11 @@ fn about(report: &AuditReport) -> Table {
         report.data.class_weights.as_ref().map(|weights| row("weights", weights.to_string())),
     );
     plain(rows)
+}
+
+/// Whether examples and predictions come from files, and not from the memory of a program.
+pub(super) fn has_files(report: &AuditReport) -> bool {
+    !report.data.files.is_empty()
 }
 
 fn features(report: &AuditReport) -> String {

@@ -19,6 +19,7 @@ mod harness;
 mod json;
 mod keeping;
 mod labels;
+mod library;
 mod made;
 mod passes;
 mod pipe;

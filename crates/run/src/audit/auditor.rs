@@ -1,6 +1,6 @@
 //! The audit of one model whose predictions come from memory, a few at a time.
 
-use super::report::ModelReport;
+use super::report::{AuditReport, ModelReport};
 use super::settings::{AuditSettings, AuditSpec};
 use super::{Link, OF_ALL, Part};
 use crate::bench::{Bench, SQUARE_FEATURES};
@@ -58,6 +58,30 @@ pub struct AuditorReport {
     pub link: Link,
     /// The number of examples in a window; null without windows.
     pub window: Option<NonZeroU64>,
+}
+
+impl AuditorReport {
+    /// Returns the report in the form of an audit of files, with which it can be shown. There are no
+    /// files. `constant` says whether every example got one more feature that is always 1.
+    pub fn without_files(self, constant: bool) -> AuditReport {
+        AuditReport {
+            first: self.model,
+            classes: None,
+            features: self.features,
+            nonzeros: self.nonzeros,
+            models: Vec::new(),
+            comparator: None,
+            hindsight: None,
+            contradictions: Vec::new(),
+            comparators: self.comparators,
+            is_judged: self.is_judged,
+            loss: self.loss.into(),
+            link: self.link,
+            window: self.window,
+            data: DataSpec { files: Vec::new(), constant, ..DataSpec::libsvm("") },
+            predictions: String::new(),
+        }
+    }
 }
 
 /// The saved form of an audit. Its vectors are in the order of the features.

@@ -6,7 +6,7 @@ use super::learner::Norms;
 use super::report::ClassesReport;
 use super::windows::{ClassWindows, StoredClassWindows};
 use super::{ClassLoss, TaskLoss};
-use crate::audit::{AuditSettings, ModelReport};
+use crate::audit::{AuditReport, AuditSettings, Link, ModelReport};
 use crate::data::DataSpec;
 use crate::settings::SettingsError;
 use crate::windows::{StoredReports, WindowReport};
@@ -60,6 +60,30 @@ pub struct ClassAuditorReport {
     pub loss: TaskLoss,
     /// The number of examples in a window; null without windows.
     pub window: Option<NonZeroU64>,
+}
+
+impl ClassAuditorReport {
+    /// Returns the report in the form of an audit of files, with which it can be shown. There are no
+    /// files. `constant` says whether every example got one more feature that is always 1.
+    pub fn without_files(self, constant: bool) -> AuditReport {
+        AuditReport {
+            first: self.model,
+            classes: Some(self.classes),
+            features: self.features,
+            nonzeros: self.nonzeros,
+            models: Vec::new(),
+            comparator: None,
+            hindsight: None,
+            contradictions: Vec::new(),
+            comparators: self.comparators,
+            is_judged: self.is_judged,
+            loss: self.loss,
+            link: Link::Identity,
+            window: self.window,
+            data: DataSpec { files: Vec::new(), constant, ..DataSpec::libsvm("") },
+            predictions: String::new(),
+        }
+    }
 }
 
 /// The saved form of an audit. Its vectors are in the order of the features.
