@@ -101,6 +101,19 @@ def test_parts_have_their_rows_in_the_order_of_the_data(data: DataFrame) -> None
     assert learner.fit(data.drop("y")).toBytes() == learner.fit(data.drop("y")).toBytes()
 
 
+def test_partitions_are_counted_without_work(spark: SparkSession, data: DataFrame) -> None:
+    """An audit of rows after a shuffle shuffles them once."""
+    spark.sparkContext.setJobGroup("counted", "how many partitions there are")
+    try:
+        words = data.groupBy("word").count()
+        counts = [_rounds.partitions(df) for df in (data, data.repartition(5), words)]
+        jobs = list(spark.sparkContext.statusTracker().getJobIdsForGroup("counted"))
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert counts == [6, 5, 2] and jobs == []
+    assert _rounds.partitions(data.repartition(5).localCheckpoint()) == 5
+
+
 def test_files_are_read_where_they_lie(
     data: DataFrame, model: OnlineClassificationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
