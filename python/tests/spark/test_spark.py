@@ -319,6 +319,16 @@ def test_bad_rows_are_named_or_counted(spark: SparkSession) -> None:
     assert skipping.skippedRows == 1 and skipping.report()["examples"] == 9
 
 
+def test_bad_rows_of_files_are_named_in_every_round(data: DataFrame, table: pd.DataFrame) -> None:
+    """In the first slice, after it in its part, and in another part."""
+    for part, row in ((0, 7), (0, 60), (4, 200)):
+        far = F.when(F.col("x") == table["x"][250 * part + row], math.inf).otherwise(F.col("x"))
+        df = data.drop("y").withColumn("x", far)
+        assert _rounds.is_in_place(df)
+        with pytest.raises(Exception, match=f"partition {part}, row {row}, column x: found inf"):
+            estimator().setClasses([0, 1]).fit(df)
+
+
 def test_rows_that_cannot_be_predicted_are_named(spark: SparkSession) -> None:
     rows = [(float(k % 7), Vectors.dense(float(k)), k % 2) for k in range(40)]
     df = spark.createDataFrame(rows, ["x", "v", "label"]).coalesce(1)
