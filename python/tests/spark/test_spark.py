@@ -161,7 +161,7 @@ def test_tables_in_buckets_are_written_out(spark: SparkSession, data: DataFrame)
 
 
 def test_a_saved_model_opens_everywhere(
-    model: OnlineClassificationModel, data: DataFrame, tmp_path: Path
+    model: OnlineClassificationModel, data: DataFrame, table: pd.DataFrame, tmp_path: Path
 ) -> None:
     path = f"file://{tmp_path}/saved"
     model.write().overwrite().save(path)
@@ -170,9 +170,18 @@ def test_a_saved_model_opens_everywhere(
     assert again.transform(data).count() == 1500
     opened = rueful.load(f"{tmp_path}/saved/model.rueful")
     assert opened.certificate() == model.certificate()
-    command = [sys.executable, "-m", "rueful", "inspect", f"{tmp_path}/saved/model.rueful"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "1,500" in shown.stdout
+    program, file = [sys.executable, "-m", "rueful"], f"{tmp_path}/saved/model.rueful"
+    rows, said = f"{tmp_path}/rows.csv", f"{tmp_path}/said.txt"
+    table.drop(columns="y").to_csv(rows, index=False)
+    for command, expected in (
+        (["inspect", file], "1,500"),
+        (["run", rows, "--resume", file], "3,000"),
+        (["predict", file, rows, "--as", "probability", "--out", said], ""),
+    ):
+        shown = subprocess.run([*program, *command], capture_output=True, text=True, check=True)
+        assert expected in shown.stdout
+    own = opened.predict_proba(table[list(again._of.features)])[:, 1]
+    assert np.array_equal(np.loadtxt(said), own)
 
 
 def test_all_kinds_of_vectors_are_the_same(spark: SparkSession, table: pd.DataFrame) -> None:
