@@ -3,7 +3,7 @@
 //!
 //! Each part has a stretch of the file. The first part learns its first slice alone. From then on
 //! all parts learn from their next slices, each from a copy of the bank, and the banks are merged.
-//! Slices double from round to round. Every prediction is made before its row is learned from.
+//! Slices double from round to round, unless a round shows some times what was seen. Every prediction is made before its row is learned from.
 
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
@@ -40,6 +40,10 @@ struct Args {
     /// The length of the first slice of each part.
     #[arg(long, default_value_t = 64)]
     first: usize,
+    /// A round shows all parts together so many times the rows seen before. Without it, the slices
+    /// of every part double.
+    #[arg(long)]
+    times: Option<usize>,
     /// How many banks are merged at once; more are merged in levels.
     #[arg(long, default_value_t = 64)]
     fan: usize,
@@ -94,7 +98,7 @@ struct Outcome {
 }
 
 /// The slices of each round: a range of rows for every part that has rows left.
-fn rounds(rows: usize, parts: usize, first: usize) -> Vec<Vec<Range<usize>>> {
+fn rounds(rows: usize, parts: usize, first: usize, times: Option<usize>) -> Vec<Vec<Range<usize>>> {
     let mut left: Vec<Range<usize>> =
         (0..parts).map(|k| rows * k / parts..rows * (k + 1) / parts).collect();
     let mut take = |part: usize, length: usize| {
@@ -104,13 +108,17 @@ fn rounds(rows: usize, parts: usize, first: usize) -> Vec<Vec<Range<usize>>> {
         start..end
     };
     let mut all = vec![vec![take(0, first)]];
-    let mut length = first;
+    let (mut length, mut seen) = (first, all[0][0].len());
     loop {
+        if let Some(times) = times {
+            length = (times * seen).div_ceil(parts);
+        }
         let slices: Vec<_> =
             (0..parts).map(|part| take(part, length)).filter(|s| !s.is_empty()).collect();
         if slices.is_empty() {
             return all;
         }
+        seen += slices.iter().map(Range::len).sum::<usize>();
         all.push(slices);
         length *= 2;
     }
@@ -123,7 +131,7 @@ fn learn(args: &Args, rows: &Batch, parts: usize) -> Result<Outcome> {
     let mut bank = Bank::new(args.loss()).map_err(anyhow::Error::msg)?;
     bank.grow(entered.dimension());
     let (mut loss, mut played) = (0.0, Vec::new());
-    let rounds = rounds(rows.labels().len(), parts, args.first);
+    let rounds = rounds(rows.labels().len(), parts, args.first, args.times);
     for slices in &rounds {
         let mut learned = Vec::new();
         for slice in slices {

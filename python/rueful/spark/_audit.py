@@ -17,7 +17,7 @@ from pyspark.sql.types import ArrayType, BinaryType, LongType, StructField, Stru
 from .. import _data
 from .._audit import Audit
 from ._names import mapped, named, require, require_numbers
-from ._rounds import FAN
+from ._rounds import FAN, partitions
 from ._rows import (
     BadRow,
     feature_check,
@@ -122,7 +122,7 @@ def audit(
     fields = [("group", group), ("partition", LongType()), ("state", BinaryType())]
     schema = StructType([StructField(name, kind) for name, kind in fields])
     found: dict[Any, Audit] = {}
-    states, left = mapped(spread(df), gathering(judge), schema), df.rdd.getNumPartitions()
+    states, left = mapped(spread(df), gathering(judge), schema), partitions(df)
     while left > FAN:
         joined = F.floor(F.col("partition") / FAN).alias("joined")
         states = states.groupBy("group", joined).applyInArrow(join, schema)

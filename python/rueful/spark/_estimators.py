@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Self
@@ -65,6 +66,9 @@ from ._vectors import gathering, spread
 #: The file of the model inside the folder of a saved model of pyspark.ml.
 _FILE = "model.rueful"
 
+#: The column that the searches of pyspark.ml add to their data, from which they draw the folds.
+_DRAWN = re.compile("(CrossValidator|TrainValidationSplit)_[0-9a-f]{12}_rand")
+
 
 class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
     """The parameters that all share."""
@@ -92,12 +96,12 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
         if self.isSet(self.featuresCol):
             name = self.getFeaturesCol()
             require(df, "featuresCol", name)
-            kind = df.schema[name].dataType
-            return (name,), isinstance(kind, VectorUDT | ArrayType)
+            return (name,), _are_vectors(df, name)
         others = {self.getLabelCol(), self._weight()}
+        others |= set(filter(_DRAWN.fullmatch, df.columns))
         names = tuple(name for name in df.columns if name not in others)
         for name in names:
-            if isinstance(df.schema[name].dataType, VectorUDT | ArrayType):
+            if _are_vectors(df, name):
                 raise ValueError(
                     f"column {name}: found vectors among the columns of the features; "
                     f"name them alone, as featuresCol={name!r}, or drop them"
@@ -106,6 +110,20 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
 
     def _weight(self) -> str | None:
         return self.getWeightCol() if self.isSet(self.weightCol) else None
+
+
+def _are_vectors(df: DataFrame, name: str) -> bool:
+    """Tells whether a column has vectors or arrays. Arrays of anything but numbers are refused."""
+    kind = df.schema[name].dataType
+    if isinstance(kind, ArrayType) and not isinstance(kind.elementType, NumericType):
+        found = kind.elementType.simpleString()
+        raise ValueError(f"column {name}: found arrays of {found}s, expected arrays of numbers")
+    return isinstance(kind, VectorUDT | ArrayType)
+
+
+def _spoken(kind: DataType) -> str:
+    """Returns what the values of a column are called."""
+    return "vectors" if isinstance(kind, VectorUDT) else f"{kind.simpleString()}s"
 
 
 class _Classes(HasProbabilityCol, HasRawPredictionCol):
@@ -172,13 +190,31 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
 
         return self._with_columns(df, [StructField(column, DoubleType())], said)
 
+    def _columns(self, df: DataFrame) -> Columns:
+        """Returns what the columns are. `featuresCol` may have got another name since the fit."""
+        columns = self._of
+        assert columns is not None
+        if self.isSet(self.featuresCol) and columns.features != (self.getFeaturesCol(),):
+            name = self.getFeaturesCol()
+            if len(columns.features) != 1:
+                shown = ", ".join(columns.features[:10])
+                shown += ", ..." if len(columns.features) > 10 else ""
+                raise ValueError(f"featuresCol: found {name}; the model has the features {shown}")
+            columns = dataclasses.replace(columns, features=(name,))
+        require(df, "featuresCol", *columns.features)
+        for name in columns.features:
+            if _are_vectors(df, name) != columns.is_vector:
+                expected = "vectors or arrays" if columns.is_vector else "a value in every row"
+                found = _spoken(df.schema[name].dataType)
+                raise ValueError(f"column {name}: found {found}, expected {expected}")
+        return columns
+
     def _with_columns(
         self, df: DataFrame, fields: list[StructField], said: Callable[[Model, Any], list[pa.Array]]
     ) -> DataFrame:
         """Adds what the model says of the rows."""
-        state, columns = self.toBytes(), self._of
-        assert columns is not None
-        require(df, "featuresCol", *columns.features)
+        state, columns, learned = self.toBytes(), self._columns(df), self._of
+        assert learned is not None
         kinds = to_arrow_schema(StructType(fields))
 
         def said_of(model: Model, batch: pa.RecordBatch) -> list[pa.Array]:
@@ -187,7 +223,10 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
             if columns.is_vector and batch.column(columns.features[0]).null_count:
                 columns.refuse_features(batch)
             try:
-                return said(model, columns.table(batch))
+                table = columns.table(batch)
+                if not columns.is_vector:
+                    table = table.rename_columns(list(learned.features))
+                return said(model, table)
             except ValueError:
                 # The core knows what is wrong, and not where.
                 columns.refuse_features(batch)
@@ -303,7 +342,13 @@ class OnlineClassificationModel(_Learned, _Classes):
         kind = _kind_of(self.classes[0])
         labels = pa.array(self.classes, to_arrow_type(kind))
 
-        def said(model: Model, table: Any) -> list[pa.Array]:
+        vectors = ArrayType(DoubleType())
+        made = [(self.getRawPredictionCol(), vectors), (self.getPredictionCol(), kind)]
+        made += [(self.getProbabilityCol(), vectors)] if has_probabilities else []
+        # A column without a name is left out, as in pyspark.ml.
+        kept = [place for place, (name, _) in enumerate(made) if name]
+
+        def all_of(model: Model, table: Any) -> list[pa.Array]:
             found = model.predict_classes(table, has_probabilities)
             if not has_probabilities:
                 scores = known.scores(found)
@@ -316,15 +361,15 @@ class OnlineClassificationModel(_Learned, _Classes):
                     _lists(shares),
                 ]
 
-        raw, likely = self.getRawPredictionCol(), self.getProbabilityCol()
-        fields = [
-            StructField(raw, ArrayType(DoubleType())),
-            StructField(self.getPredictionCol(), kind),
-        ]
-        fields += [StructField(likely, ArrayType(DoubleType()))] if has_probabilities else []
+        def said(model: Model, table: Any) -> list[pa.Array]:
+            all_columns = all_of(model, table)
+            return [all_columns[place] for place in kept]
+
+        fields = [StructField(*made[place]) for place in kept]
         found = self._with_columns(dataset, fields, said)
-        for name in [raw, *([likely] if has_probabilities else [])]:
-            found = found.withColumn(name, array_to_vector(named(name)))
+        for field in fields:
+            if field.dataType == vectors:
+                found = found.withColumn(field.name, array_to_vector(named(field.name)))
         return found
 
     def _of_two(self, dataset: DataFrame) -> DataFrame:
@@ -338,9 +383,11 @@ class OnlineClassificationModel(_Learned, _Classes):
         )
         low, high = (F.lit(label) for label in self.classes)
         label = F.when(F.col(score) > 0, high).otherwise(low)
-        raw = F.array(-F.col(score), F.col(score))
-        found = found.withColumn(self.getRawPredictionCol(), array_to_vector(raw))
-        if has_probabilities:
+        # A column without a name is left out, as in pyspark.ml.
+        if self.getRawPredictionCol():
+            raw = F.array(-F.col(score), F.col(score))
+            found = found.withColumn(self.getRawPredictionCol(), array_to_vector(raw))
+        if has_probabilities and self.getProbabilityCol():
             up = 1 / (1 + F.exp(-F.col(score)))
             both = F.array(1 / (1 + F.exp(F.col(score))), up)
             found = found.withColumn(self.getProbabilityCol(), array_to_vector(both))
@@ -348,7 +395,9 @@ class OnlineClassificationModel(_Learned, _Classes):
         if isinstance(kind, NumericType):
             kind = DoubleType()
         label = label.cast(kind) if kind is not None else label
-        return found.withColumn(self.getPredictionCol(), label).drop(score)
+        if self.getPredictionCol():
+            found = found.withColumn(self.getPredictionCol(), label)
+        return found.drop(score)
 
 
 def _lists(rows: _data.Doubles) -> pa.Array:
@@ -369,7 +418,8 @@ class OnlineRegressionModel(_Learned):
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
         refuse_present(dataset, "predictionCol", self.getPredictionCol())
-        return self._scored(dataset, self.getPredictionCol())
+        column = self.getPredictionCol()
+        return self._scored(dataset, column) if column else dataset
 
 
 class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, DefaultParamsWritable):
@@ -401,6 +451,13 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
     def _begin(self, given: dict[str, Any]) -> None:
         self._setDefault(loss=self._usual_loss, firstSlice=32_768, handleInvalid="error")
         self._set(**{name: value for name, value in given.items() if value is not None})
+
+    def setParams(self, **given: Any) -> Self:
+        """Sets some parameters by their names."""
+        unknown = [name for name in given if not self.hasParam(name)]
+        if unknown:
+            raise TypeError(f"setParams: found no parameter {unknown[0]}")
+        return self._set(**given)
 
     def getLoss(self) -> str:
         """Returns the loss."""

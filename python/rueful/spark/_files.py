@@ -8,9 +8,10 @@ from pyspark.sql import SparkSession
 
 
 def _place(spark: SparkSession, path: str) -> tuple[Any, Any]:
-    jvm: Any = spark._jvm
-    place = jvm.org.apache.hadoop.fs.Path(path)
-    return place.getFileSystem(spark._jsc.hadoopConfiguration()), place
+    inside: Any = spark
+    place = inside._jvm.org.apache.hadoop.fs.Path(path)
+    # With the settings of the session, as Spark itself reads and writes.
+    return place.getFileSystem(inside._jsparkSession.sessionState().newHadoopConf()), place
 
 
 def write(spark: SparkSession, path: str, content: bytes) -> None:

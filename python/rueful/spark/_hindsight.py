@@ -27,7 +27,7 @@ from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model, Pass, Question, Sizes
 from ._names import Batches, mapped, named, require
-from ._rounds import FAN, announced
+from ._rounds import FAN, announced, partitions
 from ._rows import BadRow, Columns
 from ._vectors import gathering, spread
 
@@ -106,7 +106,7 @@ class Data:
     model: bytes
 
     def __post_init__(self) -> None:
-        self.parts = self.df.rdd.getNumPartitions()
+        self.parts = partitions(self.df)
 
     def measure(self) -> Sizes:
         """Makes the first pass, which measures every column."""

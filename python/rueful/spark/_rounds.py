@@ -245,6 +245,19 @@ def is_in_place(df: DataFrame) -> bool:
     return is_steady
 
 
+def partitions(df: DataFrame) -> int:
+    """Returns how many partitions rows come in, and does no work of theirs.
+
+    Where a shuffle decides it when it runs, it is the most that are planned.
+    """
+    spark, execution = df.sparkSession, df._jdf.queryExecution()
+    plan: Any = execution.executedPlan()
+    if plan.getClass().getSimpleName() != "AdaptiveSparkPlanExec":
+        return int(execution.toRdd().getNumPartitions())
+    planned = int(plan.initialPlan().outputPartitioning().numPartitions())
+    return planned or int(spark.conf.get("spark.sql.shuffle.partitions"))
+
+
 #: The settings of how many partitions files are cut into. Without them Spark counts its cores.
 _LEAST, _LEAVES = "spark.sql.files.minPartitionNum", "spark.sql.leafNodeDefaultParallelism"
 

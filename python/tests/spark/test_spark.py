@@ -101,6 +101,19 @@ def test_parts_have_their_rows_in_the_order_of_the_data(data: DataFrame) -> None
     assert learner.fit(data.drop("y")).toBytes() == learner.fit(data.drop("y")).toBytes()
 
 
+def test_partitions_are_counted_without_work(spark: SparkSession, data: DataFrame) -> None:
+    """An audit of rows after a shuffle shuffles them once."""
+    spark.sparkContext.setJobGroup("counted", "how many partitions there are")
+    try:
+        words = data.groupBy("word").count()
+        counts = [_rounds.partitions(df) for df in (data, data.repartition(5), words)]
+        jobs = list(spark.sparkContext.statusTracker().getJobIdsForGroup("counted"))
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert counts == [6, 5, 2] and jobs == []
+    assert _rounds.partitions(data.repartition(5).localCheckpoint()) == 5
+
+
 def test_files_are_read_where_they_lie(
     data: DataFrame, model: OnlineClassificationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,7 +161,7 @@ def test_tables_in_buckets_are_written_out(spark: SparkSession, data: DataFrame)
 
 
 def test_a_saved_model_opens_everywhere(
-    model: OnlineClassificationModel, data: DataFrame, tmp_path: Path
+    model: OnlineClassificationModel, data: DataFrame, table: pd.DataFrame, tmp_path: Path
 ) -> None:
     path = f"file://{tmp_path}/saved"
     model.write().overwrite().save(path)
@@ -157,9 +170,18 @@ def test_a_saved_model_opens_everywhere(
     assert again.transform(data).count() == 1500
     opened = rueful.load(f"{tmp_path}/saved/model.rueful")
     assert opened.certificate() == model.certificate()
-    command = [sys.executable, "-m", "rueful", "inspect", f"{tmp_path}/saved/model.rueful"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "1,500" in shown.stdout
+    program, file = [sys.executable, "-m", "rueful"], f"{tmp_path}/saved/model.rueful"
+    rows, said = f"{tmp_path}/rows.csv", f"{tmp_path}/said.txt"
+    table.drop(columns="y").to_csv(rows, index=False)
+    for command, expected in (
+        (["inspect", file], "1,500"),
+        (["run", rows, "--resume", file], "3,000"),
+        (["predict", file, rows, "--as", "probability", "--out", said], ""),
+    ):
+        shown = subprocess.run([*program, *command], capture_output=True, text=True, check=True)
+        assert expected in shown.stdout
+    own = opened.predict_proba(table[list(again._of.features)])[:, 1]
+    assert np.array_equal(np.loadtxt(said), own)
 
 
 def test_all_kinds_of_vectors_are_the_same(spark: SparkSession, table: pd.DataFrame) -> None:
@@ -304,6 +326,16 @@ def test_bad_rows_are_named_or_counted(spark: SparkSession) -> None:
         OnlineClassifier(featuresCol="f").fit(df)
     skipping = OnlineClassifier(featuresCol="f", handleInvalid="skip").fit(df)
     assert skipping.skippedRows == 1 and skipping.report()["examples"] == 9
+
+
+def test_bad_rows_of_files_are_named_in_every_round(data: DataFrame, table: pd.DataFrame) -> None:
+    """In the first slice, after it in its part, and in another part."""
+    for part, row in ((0, 7), (0, 60), (4, 200)):
+        far = F.when(F.col("x") == table["x"][250 * part + row], math.inf).otherwise(F.col("x"))
+        df = data.drop("y").withColumn("x", far)
+        assert _rounds.is_in_place(df)
+        with pytest.raises(Exception, match=f"partition {part}, row {row}, column x: found inf"):
+            estimator().setClasses([0, 1]).fit(df)
 
 
 def test_rows_that_cannot_be_predicted_are_named(spark: SparkSession) -> None:

@@ -146,3 +146,23 @@ def test_what_does_not_fit_is_refused(
     shutil.rmtree(checkpoint / "spark")
     with pytest.raises(ValueError, match="Spark's position there is lost"):
         learner().fitStream(df, str(checkpoint), availableNow=True)
+
+
+def test_a_stream_is_asked_while_it_runs(
+    spark: SparkSession, files: list[Path], quiet: LearningStream, tmp_path: Path
+) -> None:
+    folder = tmp_path / "files"
+    arrive(files[:1], folder)
+    going = learner().fitStream(stream(spark, folder), str(tmp_path / "checkpoint"))
+    try:
+        for number in range(FILES):
+            arrive(files[number : number + 1], folder)
+            going.processAllAvailable()
+            report, windows = going.report(), going.windows()
+            assert going.query.isActive and going.lastBatch() == number
+            assert report["examples"] == 200 * (number + 1)
+            assert going.certificate(3.0) <= going.certificate(10.0) == report["certificate"]
+            assert [one["batch"] for one in windows] == list(range(number + 1))
+    finally:
+        going.stop()
+    assert not going.query.isActive and going.model().toBytes() == quiet.model().toBytes()
