@@ -81,8 +81,8 @@ def load(path: Path):
 
 
 def hindsight_command(rueful: str, path: Path, radius: float, tolerance: str) -> list[str]:
-    command = [rueful, "hindsight", str(path), "--loss", "hinge", "--radius", repr(radius)]
-    return [*command, "--tolerance", tolerance, "--json"]
+    ball = ["--comparators", "ball", "--radius", repr(radius)]
+    return [rueful, "hindsight", str(path), "--loss", "hinge", *ball, "--tolerance", tolerance, "--json"]
 
 
 def hindsight(rueful: str, path: Path, radius: float, tolerance: str) -> dict:

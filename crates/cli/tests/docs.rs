@@ -279,3 +279,30 @@ fn the_table_has_every_name() {
     let known = [&LearnerSpec::NAMES[..], &ClassLoss::WITH_OTHERS, &AnySchedule::NAMES].concat();
     assert_eq!(listed, known);
 }
+
+/// The other crates that the manifest of a crate names as what it needs to run.
+fn needs(manifest: &str) -> Vec<&str> {
+    let needed = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+    let lines = needed.lines().take_while(|line| !line.starts_with('['));
+    let mut names: Vec<&str> =
+        lines.filter_map(|line| line.strip_prefix("rueful-")?.split(['.', ' ']).next()).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The map of the crates has all of them, with what each depends on.
+#[test]
+fn the_map_has_every_crate_and_what_it_depends_on() {
+    let map = fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the map");
+    for entry in fs::read_dir(root().join("crates")).expect("the crates") {
+        let folder = entry.expect("a crate").path();
+        let name = folder.file_name().expect("a name").to_string_lossy();
+        let row = map.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("{name} is not in ARCHITECTURE.md"));
+        let cell = row.trim_end_matches(" |").rsplit(" | ").next().expect("the last cell");
+        let mut told: Vec<&str> = cell.split(", ").filter(|name| *name != "–").collect();
+        told.sort_unstable();
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        assert_eq!(told, needs(&manifest), "{name} in ARCHITECTURE.md");
+    }
+}

@@ -140,7 +140,6 @@ impl Grid {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rows::Door;
 
     const LABELS: [f64; 300] = [1.0; 300];
 
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_a_grid_are_those_that_come_through_the_door() {
+    fn rows_of_a_grid_are_those_of_a_batch() {
         let features: Vec<u32> = (0..29).map(|i| 3 * i).collect();
         let mut matrix: Vec<f32> = (0..300 * 29).map(|i| (i as f32).sin() + 1.1).collect();
         for has_zeros in [false, true] {
@@ -162,12 +161,14 @@ mod tests {
                 (matrix[7], matrix[290 * 29]) = (0.0, -0.0);
             }
             let mut grid = grid(&features, &matrix).unwrap();
-            let mut door = Door::default();
-            for range in [0..300, 0..0, 0..1, 17..250, 280..300] {
-                let values = &matrix[range.start * 29..range.end * 29];
+            assert!(grid.rows(0..0, &[], &[]).unwrap().is_empty());
+            for range in [0..300, 0..1, 17..250, 280..300] {
                 let labels = &LABELS[range.clone()];
-                let expected = door.dense_with(&features, values, labels, &[]).unwrap();
-                let rows = grid.rows(range, labels, &[]).unwrap();
+                let mut batch = Batch::default();
+                for values in matrix[range.start * 29..range.end * 29].chunks(29) {
+                    batch.push(&features, values, 1.0).unwrap();
+                }
+                let (expected, rows) = (batch.rows(), grid.rows(range, labels, &[]).unwrap());
                 assert_eq!((rows, rows.dimension()), (expected, expected.dimension()));
                 for (row, expected) in rows.iter().zip(expected.iter()) {
                     let (norm, expected) = (row.features.norm_sq(), expected.features.norm_sq());

@@ -264,17 +264,6 @@ impl Door {
         self.memory.dense(indices, values, labels, importances)
     }
 
-    /// Rows that have a value for each of these features.
-    pub fn dense_with<'a>(
-        &'a mut self,
-        indices: &'a [u32],
-        values: &'a [f32],
-        labels: &'a [f64],
-        importances: &'a [Importance],
-    ) -> Result<Rows<'a>, RowError> {
-        self.memory.dense(indices, values, labels, importances)
-    }
-
     /// Compressed rows: the features of row r are those from `offsets[r]` up to `offsets[r + 1]`.
     pub fn sparse<'a>(
         &'a mut self,
@@ -315,7 +304,7 @@ impl Door {
 }
 
 impl RowMemory {
-    /// Rows that have a value for each of these features.
+    /// Rows that have a value for each of these features, which increase.
     fn dense<'a>(
         &'a mut self,
         indices: &'a [u32],
@@ -327,8 +316,7 @@ impl RowMemory {
         agree("values", values.len(), labels.len().checked_mul(width))?;
         agree_on_importances(importances, labels)?;
         let row = |row: usize| &values[row * width..(row + 1) * width];
-        let increase = indices.windows(2).all(|pair| pair[0] < pair[1]);
-        if !self.measure(values, (0..labels.len()).map(row)) || !increase {
+        if !self.measure(values, (0..labels.len()).map(row)) {
             let rows = (0..labels.len()).map(|at| (indices, row(at)));
             return copied(&mut self.copy, rows, labels, importances);
         }
@@ -430,32 +418,6 @@ mod tests {
                 assert_eq!(norm(rows), norm(batch.rows()));
             }
         }
-    }
-
-    #[test]
-    fn dense_rows_may_have_any_features() {
-        for matrix in [[1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0], [1.0, 0.0, 3.0, -0.0, 0.0, 6.0]] {
-            let (mut batch, mut door, importances) =
-                (Batch::default(), Door::default(), importances());
-            for (row, values) in matrix.chunks(2).enumerate() {
-                batch.push_weighted(&[3, 70_000], values, LABELS[row], importances[row]).unwrap();
-            }
-            let rows = door.dense_with(&[3, 70_000], &matrix, &LABELS, &importances).unwrap();
-            assert_eq!(rows, batch.rows());
-            assert_eq!(rows.dimension(), batch.dimension());
-            assert_eq!(rows.values.as_ptr() == matrix.as_ptr(), !matrix.contains(&0.0));
-        }
-        let mut door = Door::default();
-        for wrong in [[1.0, f32::NAN], [f32::INFINITY, 1.0]] {
-            assert!(matches!(
-                door.dense_with(&[3, 9], &wrong, &[1.0], &[]),
-                Err(RowError::Features { row: 0, why: FeatureError::NotFinite { .. } })
-            ));
-        }
-        let descends = door.dense_with(&[9, 3], &[1.0, 2.0], &[1.0], &[]);
-        assert!(matches!(descends, Err(RowError::Features { .. })));
-        let short = door.dense_with(&[3, 9], &[1.0], &[1.0], &[]);
-        assert!(matches!(short, Err(RowError::Shape(_))));
     }
 
     #[test]

@@ -468,6 +468,68 @@ mod tests {
         assert!(offset(&Absolute {}, &[(1e-200, 1e-200)]) < 0.0);
     }
 
+    /// A careful proof of one example, with one feature or none, in units of its column.
+    fn proof_of(loss: &impl Loss, x: &[f32], size: f32, row: (f64, f64, f64)) -> Proof {
+        let (slope, label, importance) = row;
+        let features = Features::new(&[0][..x.len()], x).unwrap();
+        let importance = Importance::new(importance).unwrap();
+        let mut proof = Proof::new(NonNegative::ZERO, 1, true);
+        let scales = Scales { columns: vec![size], label: 1.0 };
+        let example = Example { features, label, importance };
+        proof.add_sized(loss, &example, slope, scales.norm_of(&features));
+        proof
+    }
+
+    #[test]
+    fn mixtures_of_proofs_allow_for_what_each_of_them_lost() {
+        let ones = Scales::ones(1);
+        let rng = &mut Rng::new(7);
+        for _ in 0..2000 {
+            let share = rng.unit();
+            let rows = [share, 1.0 - share].map(|share| {
+                let label = rng.bell();
+                // The terms a²/4 and a·y cancel.
+                (share, -4.0 * label * (1.0 + 1e-8 * rng.bell()), label)
+            });
+            let proofs = rows.map(|(_, a, y)| proof_of(&Square {}, &[], 1.0, (a, y, 1.0)));
+            let exact = rows.iter().fold(Exact::zero(), |sum, &(share, a, y)| {
+                let conjugate =
+                    Exact::from(0.25) * Exact::from(a) * a.into() + Exact::from(a) * y.into();
+                sum + Exact::from(share) * -conjugate
+            });
+            let mixture = [(share, &proofs[0]), (1.0 - share, &proofs[1])];
+            assert!(Exact::from(Proof::mixed_floor(&mixture, &ones, 1.0)) <= exact, "{rows:?}");
+        }
+        // 0.6 of the least double is rounded up to the least double, and counts 10³⁰ times.
+        let (least, most) = (f64::from_bits(1), 1e30);
+        let proof = proof_of(&Absolute {}, &[], 1.0, (0.6 * most, -least, most));
+        let floor = Proof::mixed_floor(&[(1.0, &proof)], &ones, 1.0);
+        assert!(Exact::from(floor) <= Exact::from(0.6 * most) * least.into(), "{floor:e}");
+    }
+
+    #[test]
+    fn mixtures_of_slopes_that_cancel_or_underflow_have_their_allowance() {
+        let rng = &mut Rng::new(8);
+        for _ in 0..2000 {
+            let (share, slope) = (0.1 + 0.8 * rng.unit(), 1.0 + rng.unit());
+            let rest = 1.0 - share;
+            let slopes = [slope, -(share * slope / rest)];
+            let proofs = slopes.map(|slope| proof_of(&Linear {}, &[1.0], 1.0, (slope, slope, 1.0)));
+            let mixture = [(share, &proofs[0]), (rest, &proofs[1])];
+            let floor = Proof::mixed_floor(&mixture, &Scales::ones(1), 1.0);
+            let sum = Exact::from(share) * slopes[0].into() + Exact::from(rest) * slopes[1].into();
+            assert!(Exact::from(floor) <= -sum.abs(), "{share} {slopes:?}");
+            assert!(floor >= -1e-13, "{floor}");
+        }
+        for (x, slope, size, least) in [(1e-38, 1e-290, 1e-38, 1e-290), (1.0, 1e-300, 1e38, 1e-338)]
+        {
+            let proof = proof_of(&Linear {}, &[x], size, (slope, slope, 1.0));
+            let scales = Scales { columns: vec![size], label: 1.0 };
+            let floor = Proof::mixed_floor(&[(1.0, &proof)], &scales, 1e100);
+            assert!((-1e-160..=-1e100 * least).contains(&floor) && floor < 0.0, "{floor}");
+        }
+    }
+
     #[test]
     fn what_is_not_a_number_proves_nothing() {
         let infinite = offset(&Square {}, &[(1e200, 1.0), (-1e200, -1.0)]);

@@ -32,9 +32,8 @@ const FIRST_SHARE: f64 = 0.9;
 const NEXT_SHARE: f64 = 0.1;
 const ATTEMPTS: usize = 3;
 
-/// The relative length that makes up for the rounding of x̂: 2⁻²⁴, and some more for the rounding of
-/// margins that are sums of terms of both signs.
-const LONGER: f64 = 1e-6;
+/// How often a comparator is moved that nearly loses nothing.
+const REPAIRS: usize = 3;
 
 /// The number of nonzeros up to which copied rows are kept in one batch.
 const KEPT_TOGETHER: usize = 1 << 18;
@@ -184,28 +183,59 @@ impl<L: Loss> Raw<'_, '_, L> {
             start = Start { comparator, slopes, lower: None };
             tolerance *= NEXT_SHARE;
         }
-        if bracket.lower == 0.0 && !bracket.is_done(options) {
-            self.stretch(bracket, watch)?;
+        for _ in 0..REPAIRS {
+            let before = bracket.upper;
+            if bracket.lower > 0.0 || bracket.is_done(options) || !bracket.allows(2) {
+                break;
+            }
+            self.repair(bracket, watch)?;
+            if bracket.upper > 0.5 * before {
+                break;
+            }
         }
         Ok(method)
     }
 
-    /// Prices a comparator that is a little longer, if that is still in the ball.
+    /// Prices a comparator that was moved to where it loses nothing.
     ///
     /// Where the scaled rows have margins of 1, the rows as they are can miss them by the rounding
-    /// of x̂, and lose a little that is infinitely more than 0. A comparator that is longer by more
-    /// than the rounding misses none of them.
-    fn stretch(
+    /// of x̂, which is 2⁻²⁴ of terms that may be far larger than the margin that they add up to.
+    /// They then lose a little that is infinitely more than 0.
+    fn repair(
         &mut self,
         bracket: &mut Bracket,
         watch: &mut dyn FnMut(Progress),
     ) -> Result<(), Failed> {
-        let longer = bracket.comparator.iter().map(|u| u * (1.0 + LONGER)).collect();
-        let mut check = Check::new(self, longer, &[]);
+        let moved = self.moved(bracket.comparator.clone())?;
+        bracket.passes += 1;
+        let mut check = Check::new(self, moved, &[]);
         let Self { loss, data, .. } = self;
         data.data.pass(&mut |rows| rows.iter().for_each(|example| check.add(loss, &example)))?;
         check.tell(bracket, watch);
         Ok(())
+    }
+
+    /// A comparator close to u. For one example after the other that loses something, u is moved by
+    /// the least amount that brings the prediction to where the tangent is 0, or twice as far if
+    /// nothing is lost there, either.
+    fn moved(&mut self, mut u: Vec<f64>) -> Result<Vec<f64>, Failed> {
+        let Self { loss, scales, data, .. } = self;
+        data.data.pass(&mut |rows| {
+            for example in rows.iter().filter(|example| !example.importance.is_zero()) {
+                let (x, label) = (&example.features, example.label);
+                let at = loss.at(careful_dot(&u, x), label);
+                let is_flat = loss.kink(label).is_some_and(|kink| kink.low * kink.high == 0.0);
+                let far = if is_flat { 2.0 } else { 1.0 };
+                let step = far * at.value / (at.slope * scales.norm_of(x).powi(2));
+                if step.is_finite() {
+                    for (i, x) in x.iter() {
+                        let size = scales.column(i);
+                        u[i] -= quotient(step * quotient(x, size), size);
+                    }
+                }
+            }
+        })?;
+        Ok(u)
     }
 
     /// The slopes at the comparator for the scaled rows. The slopes for the rows as they are would

@@ -9,7 +9,7 @@ use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
     DefaultSettingsBuilder, DefaultSolver, IPSolver, SolverStatus, SupportedConeT,
 };
-use common::{ball, cost, cube, noisy, solve_to};
+use common::{ball, cost, cube, dual, noisy, solve_to};
 use rueful_core::ledger::Minorant;
 use rueful_core::loss::{
     Absolute, AnyLoss, Hinge, Kink, Linear, Logistic, Loss, PerceptronLoss, Quantile, Square,
@@ -173,7 +173,7 @@ fn agrees<L: Loss + Into<AnyLoss>>(
     minorant.grow(batch.dimension());
     for (example, slope) in batch.iter().zip(found.slopes) {
         let slope = repaired(form, example.label, slope);
-        minorant.record_dual(&example.features, slope, loss.conjugate(slope, example.label));
+        minorant.record(&example.features, &dual(&loss, example.label, slope));
     }
     let proved = minorant.floor(&set.clone().into(), minorant.slopes().len().into());
     assert!(solution.upper >= proved, "{what} below {proved}");

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{ball, cost, cube, noisy, solve_to};
+use common::{ball, cost, cube, dual, noisy, solve_to};
 use proptest::prelude::*;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
 use rueful_core::ledger::Minorant;
@@ -221,7 +221,7 @@ fn is_below_the_certificate<L: Loss + Into<AnyLoss>>(loss: L, radius: f64, batch
     for (t, example) in batch.iter().enumerate() {
         let at = loss.at(example.features.dot(&w), example.label);
         suffered += at.value;
-        minorant.record_dual(&example.features, at.slope, loss.conjugate(at.slope, example.label));
+        minorant.record(&example.features, &dual(&loss, example.label, at.slope));
         example.features.add_to(&mut w, -at.slope * radius / (t as f64 + 1.0).sqrt());
         set.project_dense(&mut w);
     }

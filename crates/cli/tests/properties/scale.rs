@@ -3,7 +3,7 @@
 
 use crate::figures::{Agree, assert_scaled, assert_solved_alike};
 use crate::harness::Desk;
-use crate::stream::{LOSSES, Labels, libsvm, own, predictions, scaled, stream};
+use crate::stream::{LOSSES, Labels, Loss, libsvm, own, predictions, scaled, stream};
 use serde_json::{Value, json};
 
 /// The factors by which examples are multiplied and radii are divided.
@@ -34,9 +34,10 @@ fn both_scales(desk: &Desk, labels: Labels, factor: f64, seed: u64) {
     desk.put("predictions", predictions(&rows));
 }
 
-/// The settings of learners for examples that are multiplied by the factor. η and 1/α are weights
-/// per gradient, σ is a loss per squared weight, and G is a loss per weight.
-fn learners(labels: Labels, factor: f64) -> Vec<String> {
+/// The settings of learners for examples that are multiplied by the factor. η, C and 1/α are weights
+/// per gradient, σ is a loss per squared weight, and G is a loss per weight. FTRL-proximal is left
+/// out, because its β = 1 is a loss per weight that cannot be set.
+fn learners(loss: Loss, factor: f64) -> Vec<String> {
     let (radius, square) = (2.0 / factor, factor * factor);
     let mut all = vec![
         format!("--learner ogd --radius {radius}"),
@@ -50,8 +51,16 @@ fn learners(labels: Labels, factor: f64) -> Vec<String> {
         format!("--learner regularized-erm --radius {radius} --alpha {}", 4.0 * square),
         format!("--learner minimax --radius {radius}"),
     ];
-    let perceptron = format!("--learner perceptron --radius {radius} --eta {}", 0.5 / square);
-    all.extend((labels == Labels::Classes).then_some(perceptron));
+    let step = 0.5 / square;
+    for learner in crate::stream::learners(loss) {
+        all.extend(match learner {
+            "perceptron" => Some(format!("--learner perceptron --radius {radius} --eta {step}")),
+            "passive-aggressive-1" | "passive-aggressive-2" => {
+                Some(format!("--learner {learner} --radius {radius} --c {step}"))
+            }
+            _ => None,
+        });
+    }
     all
 }
 
@@ -61,8 +70,8 @@ fn runs_have_no_units_of_their_own() {
         for factor in FACTORS {
             let desk = Desk::new();
             both_scales(&desk, loss.labels, factor, 41);
-            let other = learners(loss.labels, factor);
-            for (one, other) in learners(loss.labels, 1.0).into_iter().zip(other) {
+            let other = learners(loss, factor);
+            for (one, other) in learners(loss, 1.0).into_iter().zip(other) {
                 let flags = format!("{} --no-constant", loss.flags);
                 let told = desk.run(&format!("one {flags} {one}"));
                 let again = desk.run(&format!("other {flags} {other}"));

@@ -1,5 +1,6 @@
 //! Runs with every learner, and with every set that flags and spec files can name.
 
+use crate::figures::{Agree, ROUNDING};
 use crate::harness::Desk;
 use crate::stream::{COLUMNS, Loss, learners};
 use serde_json::{Value, json};
@@ -37,6 +38,13 @@ impl Setup {
     /// Whether its set grows with the numbers of the columns.
     pub(crate) fn fills_space(&self) -> bool {
         self.set == Some(Set::Cube)
+    }
+
+    /// How closely figures agree if rows have their features in another order. The bank adds them up
+    /// in singles.
+    pub(crate) fn in_any_order(&self) -> Agree {
+        let is_bank = self.flags.contains("--learner bank");
+        if is_bank { Agree::Within(1e-5) } else { ROUNDING }
     }
 
     /// The words after `rueful run`. `file` is a file with the flags to read it, and `index` gives

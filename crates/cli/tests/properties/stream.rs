@@ -42,13 +42,27 @@ pub(crate) const LOSSES: [Loss; 7] = [
 ];
 
 /// Every learner that takes every loss.
-pub(crate) const LEARNERS: [&str; 6] =
+const LEARNERS: [&str; 6] =
     ["ogd", "strongly-convex-ogd", "erm", "regularized-erm", "minimax", "ftrl"];
+
+/// The learners that take some losses only, with the names of these.
+const CHOOSY: [(&str, &[&str]); 4] = [
+    ("perceptron", &["hinge", "logistic", "perceptron"]),
+    ("bank", &["hinge", "logistic", "square", "absolute", "quantile"]),
+    ("passive-aggressive-1", &["hinge", "absolute"]),
+    ("passive-aggressive-2", &["hinge", "absolute"]),
+];
+
+impl Loss {
+    fn is_one_of(&self, names: &[&str]) -> bool {
+        self.flags.split(' ').any(|word| names.contains(&word))
+    }
+}
 
 /// The learners that can learn from a loss.
 pub(crate) fn learners(loss: Loss) -> impl Iterator<Item = &'static str> {
-    let perceptron = (loss.labels == Labels::Classes).then_some("perceptron");
-    LEARNERS.into_iter().chain(perceptron)
+    let takes = CHOOSY.into_iter().filter(move |(_, losses)| loss.is_one_of(losses));
+    LEARNERS.into_iter().chain(takes.map(|(learner, _)| learner))
 }
 
 /// A generator of numbers that look random and depend only on the seed.

@@ -88,9 +88,13 @@ fn runs_look_back_at_rows_that_count_as_at_rows_repeated() {
 }
 
 /// The learners whose steps follow the size of the gradients. Learners with a σ do not, and neither
-/// does FTRL-proximal, whose β = 1 is the size of a gradient.
+/// does FTRL-proximal, whose β = 1 is the size of a gradient. Importances multiply the C of
+/// passive-aggressive learners. To the bank, a row that counts four times is the evidence of four.
 fn scale_free(loss: crate::stream::Loss) -> impl Iterator<Item = Setup> {
-    let has_units = |learner: &&str| ["strongly-convex-ogd", "ftrl"].contains(learner);
+    let with_units = ["strongly-convex-ogd", "ftrl", "bank"];
+    let has_units = move |learner: &&str| {
+        with_units.contains(learner) || learner.starts_with("passive-aggressive")
+    };
     let learners = learners(loss).filter(move |learner| !has_units(learner));
     learners
         .map(move |learner| Setup::flags(format!("{} --learner {learner} --radius 2", loss.flags)))

@@ -139,13 +139,6 @@ impl Minorant {
         self.push(x, round.slope, round.value - at_zero, size);
     }
 
-    /// Adds the line p ↦ a·p − φ*(a), which lies below the loss for any a: the slope need not come
-    /// from a prediction. The conjugate must be finite.
-    #[inline]
-    pub fn record_dual(&mut self, x: &Features<'_>, slope: f64, conjugate: f64) {
-        self.push(x, slope, -conjugate, conjugate.abs() + LEAST);
-    }
-
     /// Adds the tangents of the rounds of at most `STRETCH` rows, all of which count. There must be
     /// room for their features. It makes the same additions as `record`, in the same order, but first those
     /// that every round needs, and then those of the rounds with a slope. So the numbers stay in

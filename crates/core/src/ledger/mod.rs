@@ -16,7 +16,6 @@
 mod curve;
 mod line;
 mod minorant;
-mod mistakes;
 mod stored;
 mod tally;
 mod testimony;
@@ -24,7 +23,6 @@ mod testimony;
 pub use curve::CurvePoint;
 pub use line::Line;
 pub use minorant::{Minorant, OffBy};
-pub use mistakes::{MistakeBounds, MistakeWatch};
 pub use tally::Tally;
 pub(crate) use tally::divided_up;
 pub use testimony::Testimony;

@@ -384,10 +384,6 @@ fn what_is_lost_below_the_range_of_doubles_is_allowed_for() {
     assert!(floor_of(Linear {}.into(), (1e300, least, 0.4)) <= 0.0);
     // A value of 0.6 of the least double is rounded, and then counts 1e30 times.
     assert!(floor_of(Linear {}.into(), (0.6, least, most)) <= 0.0);
-    // The floor of a dual point has to allow for this, too.
-    let mut minorant = Minorant::new(NonNegative::ZERO);
-    minorant.record_dual(&Features::new(&[], &[]).unwrap(), 0.0, 0.6 * -least);
-    assert!(minorant.floor(&ball(1e-100).into(), 0.into()) < least);
 }
 
 /// At a score of 745 the slope is 0.57 of the least double and is rounded up to the least double.

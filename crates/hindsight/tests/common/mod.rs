@@ -7,7 +7,7 @@ pub(crate) mod exact;
 use rueful_checks::Rng;
 use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
-use rueful_core::{Batch, NonNegative, Positive, Sum};
+use rueful_core::{Batch, NonNegative, Positive, Round, Sum};
 use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
 
 pub(crate) fn ball(radius: f64) -> AnySet {
@@ -70,6 +70,12 @@ pub(crate) fn cost<L: Loss + Into<AnyLoss>>(loss: L, sigma: f64, batch: &Batch, 
     }
     total.add(0.5 * sigma * batch.len() as f64 * u.iter().map(|u| u * u).sum::<f64>());
     total.value()
+}
+
+/// The line p ↦ a·p − φ*(a), which lies below the loss for any slope a: it need not come from a
+/// prediction.
+pub(crate) fn dual<L: Loss>(loss: &L, label: f64, slope: f64) -> Round {
+    Round { slope, value: -loss.conjugate(slope, label), ..Round::idle(0.0) }
 }
 
 /// Random rows of `per_row` features out of `columns`. The labels follow a target, with noise.
