@@ -6,13 +6,11 @@
 //!   weights, and [`adversary::play`], which lets one of them meet a learner.
 //! - [`reference`](mod@reference): every learner and the ledger once more, without any trick.
 //! - [`conformance`]: the contracts of the core's traits, in words and in code.
-//! - [`mistakes`]: the Perceptron's bounds on its mistakes, for a given comparator.
 //! - [`exact`]: losses in twice the precision, to measure a regret without rounding.
 
 pub mod adversary;
 pub mod conformance;
 pub mod exact;
-pub mod mistakes;
 pub mod reference;
 mod rng;
 pub mod streams;

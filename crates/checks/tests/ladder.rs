@@ -8,6 +8,7 @@ use common::{ball, positive, quantile, sided_box};
 use rueful_checks::conformance::{Arena, Expect};
 use rueful_checks::exact::ExactLoss;
 use rueful_checks::streams::{Recipe, StreamKind, Targets};
+use rueful_core::bound::projected_ogd;
 use rueful_core::learner::{
     Capped, Damped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
     RegularizedErm, StronglyConvexOgd,
@@ -374,7 +375,7 @@ fn the_theorem_counts_the_rounds_that_rest() {
     let mut learner = make();
     arena.check("resting", &mut learner, Expect::Bounds);
     let whole = learner.promise(&ball(radius).clone().into(), DIMENSION.into());
-    let expected = radius * g * (8.0 * stream.len() as f64).sqrt();
+    let expected = projected_ogd(radius, g, stream.len() as f64);
     assert!((whole.theorem.unwrap().total / expected - 1.0).abs() < 1e-12);
 
     let mut awake = make();

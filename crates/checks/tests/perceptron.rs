@@ -6,10 +6,10 @@ mod common;
 
 use common::{ball, positive};
 use rueful_checks::Rng;
-use rueful_checks::mistakes::{MistakeBounds, MistakeWatch};
 use rueful_checks::reference::best_in_hindsight;
 use rueful_checks::streams::{Recipe, Separable, StreamKind, Targets};
 use rueful_core::learner::{Learner, Perceptron};
+use rueful_core::ledger::{MistakeBounds, MistakeWatch};
 use rueful_core::loss::{Hinge, ZeroOne};
 use rueful_core::{Batch, Objective, Positive};
 

@@ -11,6 +11,7 @@ use rueful_core::learner::{
     Capped, Damped, FollowTheLeader, Ftrl, Learner, Minimax, Ogd, PassiveAggressive, Perceptron,
     RegularizedErm, StronglyConvexOgd,
 };
+use rueful_core::ledger::MistakeWatch;
 use rueful_core::loss::{Hinge, Logistic, Loss};
 use rueful_core::schedule::{AdaGradNorm, Constant, Horizon, InverseSqrt, InverseTime, Schedule};
 use rueful_core::set::{AnySet, Ball, Bounded, BoxSet, FeasibleSet, WholeSpace};
@@ -249,5 +250,19 @@ proptest! {
     #[test]
     fn ledgers_against_the_whole_space_resume(after in 0..=ROUNDS, seed in 0..1000_u64) {
         ledgers(&WholeSpace {}.into(), after, seed);
+    }
+
+    #[test]
+    fn mistake_watches_resume(after in 0..=ROUNDS, seed in 0..1000_u64) {
+        let recipe = Recipe { targets: Targets::Signs, rounds: ROUNDS, dimension: 7, seed };
+        let batch = StreamKind::Noisy.batch(&recipe);
+        let mut watch = MistakeWatch::new(vec![0.3; 5]);
+        batch.iter().take(after).for_each(|example| watch.observe(&example, 0.1));
+        let mut restored = [through_json("watch", &watch), through_postcard("watch", &watch)];
+        for example in batch.iter().skip(after) {
+            watch.observe(&example, -0.1);
+            restored.iter_mut().for_each(|watch| watch.observe(&example, -0.1));
+        }
+        prop_assert!(restored.iter().all(|other| *other == watch));
     }
 }

@@ -155,6 +155,21 @@ fn total(bound: &Result<Bound, NoBound>) -> Option<f64> {
     bound.as_ref().ok().map(|bound| bound.total)
 }
 
+/// UG√(8T), (9): projected OGD with η = √2·U/G.
+pub fn projected_ogd(radius: f64, gradient_bound: f64, rounds: f64) -> f64 {
+    radius * gradient_bound * (8.0 * rounds).sqrt()
+}
+
+/// 2U²√T/η + G²η√T: projected OGD with any η.
+pub fn projected_ogd_with_step(radius: f64, gradient_bound: f64, rounds: f64, eta: f64) -> f64 {
+    (2.0 * radius * radius / eta + gradient_bound * gradient_bound * eta) * rounds.sqrt()
+}
+
+/// 8(UX)²√(2T): projected OGD on the square loss, where G = 4UX².
+pub fn square_loss(radius: f64, example_norm: f64, rounds: f64) -> f64 {
+    8.0 * (radius * example_norm).powi(2) * (2.0 * rounds).sqrt()
+}
+
 /// (G²/2σ)(1 + ln T): OGD for σ-strongly convex losses.
 pub fn strongly_convex(gradient_bound: f64, sigma: f64, rounds: f64) -> f64 {
     gradient_bound * gradient_bound / (2.0 * sigma) * (1.0 + rounds.ln())
@@ -168,6 +183,17 @@ pub fn game_value(radius: f64, gradient_bound: f64, rounds: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_closed_forms_agree_where_they_meet() {
+        let (u, g, t) = (3.0, 0.7, 12_345.0);
+        let tuned = projected_ogd_with_step(u, g, t, 2_f64.sqrt() * u / g);
+        assert!((tuned / projected_ogd(u, g, t) - 1.0).abs() < 1e-14);
+        let x = 1.3;
+        let square = projected_ogd(u, 4.0 * u * x * x, t);
+        assert!((square / square_loss(u, x, t) - 1.0).abs() < 1e-14);
+        assert!((projected_ogd(u, g, t) / game_value(u, g, t) - 8_f64.sqrt()).abs() < 1e-14);
+    }
 
     #[test]
     fn a_rung_below_the_certificate_is_withheld_and_so_is_the_certificate() {

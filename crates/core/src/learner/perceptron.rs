@@ -12,8 +12,8 @@
 //!
 //! Proved: M ≤ H + (‖u‖X)² + ‖u‖X√H mistakes for every u, where H is the hinge loss of u on the
 //! stream and X = max‖x_t‖. If u separates the stream, this is (‖u‖X)². These bounds are about
-//! mistakes, and about a given u. In the perceptron loss, regret ≤ U²/(2η) +
-//! (η/2) Σ_{mistakes}‖x_t‖².
+//! mistakes, and about a given u: see [`MistakeWatch`](crate::ledger::MistakeWatch). In the
+//! perceptron loss, regret ≤ U²/(2η) + (η/2) Σ_{mistakes}‖x_t‖².
 
 use super::steps::{Steps, finite_bound};
 use super::{

@@ -16,6 +16,7 @@
 mod curve;
 mod line;
 mod minorant;
+mod mistakes;
 mod stored;
 mod tally;
 mod testimony;
@@ -23,6 +24,7 @@ mod testimony;
 pub use curve::CurvePoint;
 pub use line::Line;
 pub use minorant::{Minorant, OffBy};
+pub use mistakes::{MistakeBounds, MistakeWatch};
 pub use tally::Tally;
 pub(crate) use tally::divided_up;
 pub use testimony::Testimony;

@@ -11,8 +11,11 @@
 //!
 //! When y_t u·x_t ≥ 1 throughout, H = 0 and M ≤ (‖u‖X)².
 
-use rueful_core::loss::{Hinge, Loss, ZeroOne};
-use rueful_core::{Example, Features, Sum};
+use crate::features::{Example, Features};
+use crate::loss::{Hinge, Loss, ZeroOne};
+use crate::sum::Sum;
+use crate::vector;
+use serde::{Deserialize, Serialize};
 
 /// The bounds are rounded up by this much, relatively. Some of them are attained, and a rounding
 /// error must not put one below the truth.
@@ -21,9 +24,8 @@ const ROUNDING: f64 = 1e-12;
 /// Follows the Perceptron's predictions together with a fixed comparator u.
 ///
 /// ```
-/// use rueful_checks::mistakes::MistakeWatch;
+/// use rueful_core::{Batch, Positive, ledger::MistakeWatch, loss::Hinge};
 /// use rueful_core::learner::{Learner, Perceptron};
-/// use rueful_core::{Batch, Positive, loss::Hinge};
 ///
 /// let mut stream = Batch::default();
 /// stream.push(&[0], &[2.0], 1.0)?;
@@ -40,7 +42,7 @@ const ROUNDING: f64 = 1e-12;
 /// assert!(bounds.separable.is_some_and(|bound| (2.0..2.000001).contains(&bound)));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MistakeWatch {
     comparator: Vec<f64>,
     mistakes: u64,
@@ -54,7 +56,7 @@ pub struct MistakeWatch {
 }
 
 /// The bounds on the number of mistakes, from the sharpest to the simplest.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct MistakeBounds {
     /// M
     pub mistakes: u64,
@@ -102,7 +104,7 @@ impl MistakeWatch {
     /// The bounds for the rounds so far.
     pub fn bounds(&self) -> MistakeBounds {
         let above = 1.0 + ROUNDING;
-        let norm = norm(self.comparator.iter().copied()) * above;
+        let norm = vector::norm(self.comparator.iter().copied()) * above;
         let learned = self.learned_norm() * above;
         let hinge = self.hinge.value() * above;
         let ux = norm * self.example_sq_max.sqrt() * above;
@@ -131,19 +133,14 @@ impl MistakeWatch {
     /// ‖w_M‖. Examples may nearly cancel, so the sums are compensated, and an allowance for the
     /// remaining error is added.
     fn learned_norm(&self) -> f64 {
-        let sums = norm(self.sums.iter().map(|sum| sum.value()));
-        sums + 4.0 * self.mistakes as f64 * f64::EPSILON * f64::EPSILON * self.size
+        let norm = vector::norm(self.sums.iter().map(|sum| sum.value()));
+        norm + 4.0 * self.mistakes as f64 * f64::EPSILON * f64::EPSILON * self.size
     }
 
     /// u·x
     fn score(&self, x: &Features<'_>) -> f64 {
-        x.iter().filter_map(|(i, x)| Some(self.comparator.get(i)? * x)).sum()
+        vector::dot(&self.comparator, &x.below(self.comparator.len()))
     }
-}
-
-/// ‖v‖
-fn norm(v: impl Iterator<Item = f64>) -> f64 {
-    v.map(|v| v * v).sum::<f64>().sqrt()
 }
 
 #[cfg(test)]
