@@ -153,6 +153,33 @@ def test_ctrl_c_stops_a_run_and_what_was_learned_is_kept(tmp_path):
     assert said == "interrupted True\n" and child.returncode == 0
 
 
+def test_ctrl_c_stops_a_solver(tmp_path):
+    script = tmp_path / "solver.py"
+    script.write_text(
+        textwrap.dedent(
+            """
+            import numpy as np
+            import rueful
+            rng = np.random.default_rng(0)
+            X = rng.standard_normal((20_000, 40))
+            y = X[:, 0] + rng.standard_normal(len(X)) > 0
+            print("solving", flush=True)
+            try:
+                rueful.hindsight(X, y, loss="hinge", tolerance=1e-300, max_passes=10**9)
+            except KeyboardInterrupt:
+                print("interrupted", flush=True)
+            """
+        )
+    )
+    child = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "solving\n"
+    time.sleep(1.0)
+    child.send_signal(signal.SIGINT)
+    said, _ = child.communicate(timeout=60)
+    assert said == "interrupted\n" and child.returncode == 0
+
+
 def test_the_interpreter_is_free_while_rows_are_learned():
     X = np.random.default_rng(0).random((400_000, 30), dtype=np.float32)
     signs = np.where(X[:, 0] > 0.5, 1.0, -1.0)

@@ -13,6 +13,7 @@ use rueful_run::{
     best_in_hindsight,
 };
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::process::ExitCode;
 
 /// The result of the solver, together with the question that it answers.
@@ -152,10 +153,12 @@ pub(crate) fn solver_bar() -> ProgressBar {
         .with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-pub(crate) fn show(bar: &ProgressBar, progress: Progress) {
+/// Shows how far the solver has come, and lets it go on.
+pub(crate) fn show(bar: &ProgressBar, progress: Progress) -> ControlFlow<()> {
     let gap = at_most(progress.relative_gap);
     bar.set_message(format!("pass {}, relative gap {gap}", count(progress.passes)));
     bar.tick();
+    ControlFlow::Continue(())
 }
 
 /// The answer as a person reads it.

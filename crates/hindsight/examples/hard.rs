@@ -16,7 +16,7 @@ use rueful_checks::Rng;
 use rueful_core::loss::{Absolute, AnyLoss, Hinge, Logistic, Loss, Square};
 use rueful_core::set::{AnySet, Ball, BoxSet};
 use rueful_core::{Batch, NonNegative, Positive};
-use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
+use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve, unwatched};
 use std::error::Error;
 use std::time::Instant;
 
@@ -96,7 +96,7 @@ fn run<L: Loss + Into<AnyLoss>>(
     let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: comparators.clone() };
     let mut data = InMemory { batches: std::slice::from_ref(batch) };
     let options = Options { tolerance, ..Options::default() };
-    let Ok(solution) = solve(&problem, &mut data, Start::default(), &options, &mut |_| ());
+    let Ok(solution) = solve(&problem, &mut data, Start::default(), &options, &mut unwatched);
     solution
 }
 

@@ -30,12 +30,13 @@ use crate::survey::{Dual, Shape};
 use rueful_core::loss::{Kink, Loss};
 use rueful_core::set::{AnySet, BoxSet, FeasibleSet};
 use rueful_core::{Example, Features};
+use std::ops::ControlFlow;
 
 pub(crate) struct Ascent<'a, L, P> {
     pub(crate) problem: &'a Problem<L>,
     pub(crate) data: &'a mut P,
     pub(crate) options: &'a Options,
-    pub(crate) watch: &'a mut dyn FnMut(Progress),
+    pub(crate) watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
 }
 
 /// After at most this many sweeps, a check decides whether ascent will be done in time.

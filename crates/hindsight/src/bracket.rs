@@ -5,6 +5,7 @@ use crate::problem::{Contradiction, Method, Options, Progress, Solution, Source}
 use crate::proof::Proof;
 use crate::survey::Shape;
 use rueful_core::set::AnySet;
+use std::ops::ControlFlow;
 
 /// The part of F(0) below which a minimum counts as next to nothing.
 pub(crate) const LEAST_SCALE: f64 = 1e-6;
@@ -57,7 +58,7 @@ impl Bracket {
         u: &[f64],
         proof: &mut Proof,
         comparators: &AnySet,
-        watch: &mut dyn FnMut(Progress),
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> bool {
         proof.finish();
         let (_, curvature) = proof.curvatures();
@@ -73,7 +74,7 @@ impl Bracket {
         slack: f64,
         u: &[f64],
         (floor, given_up): (f64, f64),
-        watch: &mut dyn FnMut(Progress),
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> bool {
         self.passes += 1;
         if upper < self.upper {
@@ -88,7 +89,9 @@ impl Bracket {
         }
         let allowed = given_up + slack;
         self.careful |= allowed > 0.1 * self.goal() && allowed > 0.01 * (self.upper - self.lower);
-        watch(self.progress());
+        if watch(self.progress()).is_break() {
+            self.max_passes = self.passes;
+        }
         proves_more
     }
 

@@ -33,12 +33,13 @@ use crate::set::make_feasible;
 use rueful_core::Features;
 use rueful_core::loss::{Kink, Loss};
 use rueful_core::set::FeasibleSet;
+use std::ops::ControlFlow;
 
 pub(crate) struct Interior<'a, L, P> {
     pub(crate) problem: &'a Problem<L>,
     pub(crate) data: &'a mut P,
     pub(crate) options: &'a Options,
-    pub(crate) watch: &'a mut dyn FnMut(Progress),
+    pub(crate) watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
     /// The coordinates of points, steps and quadratics. On a box they are those of the data.
     pub(crate) frame: Frame,
 }

@@ -43,7 +43,7 @@
 //!
 //! ```
 //! use rueful_core::{Batch, NonNegative, Positive, loss::Hinge, set::Ball};
-//! use rueful_hindsight::{InMemory, Options, Problem, Start, solve};
+//! use rueful_hindsight::{InMemory, Options, Problem, Start, solve, unwatched};
 //!
 //! let mut batch = Batch::default();
 //! batch.push(&[0, 1], &[1.0, 2.0], 1.0)?;
@@ -55,7 +55,7 @@
 //!     comparators: Ball { radius: Positive::new(1.0)? }.into(),
 //! };
 //! let mut data = InMemory { batches: &[batch] };
-//! let best = solve(&problem, &mut data, Start::default(), &Options::default(), &mut |_| ())?;
+//! let best = solve(&problem, &mut data, Start::default(), &Options::default(), &mut unwatched)?;
 //! assert!(best.converged && best.lower <= best.upper);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -98,7 +98,9 @@ pub use classes::{ClassProblem, ClassSolution, Frame as ClassFrame, solve_classe
 pub use mistakes::{BestMistakeBound, best_mistake_bound, mistake_bound};
 pub use pass::{Pass, PassError, Visit};
 pub use passes::{InMemory, Passes, Prefix};
-pub use problem::{Contradiction, Method, Options, Problem, Progress, Solution, Source, Start};
+pub use problem::{
+    Contradiction, Method, Options, Problem, Progress, Solution, Source, Start, unwatched,
+};
 pub use scales::Scales;
 pub use solve::solve;
 pub use square::{Gram, LeastLoss};

@@ -140,7 +140,8 @@ impl Search<'_> {
         let Ok(radius) = Positive::new(radius) else { return Ok(f64::INFINITY) };
         let comparators = Ball { radius }.into();
         let problem = Problem { loss: Hinge {}, sigma: NonNegative::ZERO, comparators };
-        let solution = solve(&problem, self.data, Start::default(), self.options, &mut |_| ())?;
+        let solution =
+            solve(&problem, self.data, Start::default(), self.options, &mut crate::unwatched)?;
         self.best.passes += solution.passes;
         let norm = norm_above(solution.comparator.iter().copied());
         let bound = mistake_bound(solution.upper, norm, self.example_norm_max);

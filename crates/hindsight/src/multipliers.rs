@@ -27,6 +27,7 @@ use crate::proof::Proof;
 use crate::set::{dot, make_feasible};
 use crate::system::Memory;
 use rueful_core::loss::Loss;
+use std::ops::ControlFlow;
 
 /// The number of rounds that may go by without a narrower interval.
 const PATIENCE: u32 = 20;
@@ -54,7 +55,7 @@ pub(crate) struct Multipliers<'a, L> {
     pub(crate) problem: &'a Problem<L>,
     pub(crate) data: &'a Held<'a>,
     pub(crate) options: &'a Options,
-    pub(crate) watch: &'a mut dyn FnMut(Progress),
+    pub(crate) watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
 }
 
 impl<L: Loss> Multipliers<'_, L> {

@@ -16,12 +16,13 @@ use crate::proof::Proof;
 use crate::quadratic::minimise;
 use crate::set::make_feasible;
 use rueful_core::loss::Loss;
+use std::ops::ControlFlow;
 
 pub(crate) struct Newton<'a, L, P> {
     pub(crate) problem: &'a Problem<L>,
     pub(crate) data: &'a mut P,
     pub(crate) options: &'a Options,
-    pub(crate) watch: &'a mut dyn FnMut(Progress),
+    pub(crate) watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
 }
 
 /// A point, and the results of a pass there.

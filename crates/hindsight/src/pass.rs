@@ -254,7 +254,7 @@ mod tests {
             &mut data,
             Start::default(),
             &options,
-            &mut |_| (),
+            &mut crate::unwatched,
         );
         for _ in 0..30 {
             let u = vec![rng.bell(), 0.1 * rng.bell(), 1e-7 * rng.bell()];

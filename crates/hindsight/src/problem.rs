@@ -3,6 +3,7 @@
 use rueful_core::NonNegative;
 use rueful_core::set::AnySet;
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 /// The problem: min over u in the comparators of Σ φ_t(u·x_t) + (σT/2)‖u‖².
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +127,9 @@ pub struct Solution {
     pub contradiction: Option<Contradiction>,
 }
 
-/// How far the solver has come.
+/// How far the solver has come. The solver says so after every pass, and is answered whether to go
+/// on. If the answer is to stop, it ends with the interval that it has. Parts of it may still ask, and
+/// must get the same answer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Progress {
     /// The number of passes so far.
@@ -142,4 +145,9 @@ pub struct Progress {
     /// loses. For losses that can be negative, U·Σ|φ_t'(0)|‖x_t‖ takes the place of F(0). The gap
     /// is infinite while one of the two ends is not finite, and where they cross.
     pub relative_gap: f64,
+}
+
+/// Goes on in any case, and looks at nothing.
+pub fn unwatched(_: Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
 }

@@ -15,6 +15,7 @@ use crate::set::{lowest, make_feasible};
 use crate::survey::{Dual, Shape, Survey, survey};
 use rueful_core::loss::{AnyLoss, Loss, with_usual_loss};
 use rueful_core::set::AnySet;
+use std::ops::ControlFlow;
 
 /// The most columns for which methods that keep d² numbers and take d³ operations are used.
 const MAX_DIMENSION: usize = 700;
@@ -38,7 +39,7 @@ const MAX_TURNED: u64 = 200_000_000;
 ///
 /// ```
 /// use rueful_core::{Batch, NonNegative, Positive, loss::Absolute, set::Ball};
-/// use rueful_hindsight::{InMemory, Options, Problem, Start, solve};
+/// use rueful_hindsight::{InMemory, Options, Problem, Start, solve, unwatched};
 ///
 /// // The median of three labels.
 /// let mut batch = Batch::default();
@@ -52,7 +53,7 @@ const MAX_TURNED: u64 = 200_000_000;
 /// };
 /// let options = Options { tolerance: 1e-6, ..Options::default() };
 /// let mut data = InMemory { batches: &[batch] };
-/// let solution = solve(&problem, &mut data, Start::default(), &options, &mut |_| ())?;
+/// let solution = solve(&problem, &mut data, Start::default(), &options, &mut unwatched)?;
 /// assert!(solution.converged && solution.lower <= 5.0 && 5.0 <= solution.upper);
 /// assert!((solution.comparator[0] - 2.0).abs() < 1e-4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -62,7 +63,7 @@ pub fn solve<L: Loss + Into<AnyLoss>, P: Passes + ?Sized>(
     data: &mut P,
     start: Start,
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Solution, P::Error> {
     let Problem { loss, sigma, comparators } = problem.clone();
     solve_over(data, |data| {
@@ -88,7 +89,7 @@ pub(crate) fn search<L: Loss, P: Passes>(
     data: &mut P,
     start: Start,
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Found, P::Error> {
     let Survey { shape, dual, steepness, mut bracket } =
         survey(problem, data, start, options, watch)?;
@@ -102,7 +103,7 @@ struct Solver<'a, L, P> {
     problem: &'a Problem<L>,
     data: &'a mut P,
     options: &'a Options,
-    watch: &'a mut dyn FnMut(Progress),
+    watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
     shape: &'a Shape,
     steepness: f64,
 }

@@ -15,6 +15,7 @@ use crate::proof::Proof;
 use crate::set::{make_feasible, norm};
 use rueful_core::loss::Loss;
 use rueful_core::set::FeasibleSet;
+use std::ops::ControlFlow;
 
 /// The shape of the data, as the first pass finds it.
 #[derive(Debug, Clone, Copy)]
@@ -64,7 +65,7 @@ pub(crate) fn survey<L: Loss, P: Passes>(
     data: &mut P,
     start: Start,
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Survey, P::Error> {
     let given = start.slopes;
     let mut u = start.comparator;

@@ -24,6 +24,7 @@ use crate::survey::{Shape, known_below};
 use rueful_core::loss::{AnyLoss, Loss, with_usual_loss};
 use rueful_core::set::Ball;
 use rueful_core::{Batch, Example, Features, NonNegative, Positive, Rows};
+use std::ops::ControlFlow;
 
 /// The part of the requested gap that the solver is given. The rest is for the rounding of x̂.
 const FIRST_SHARE: f64 = 0.9;
@@ -51,7 +52,7 @@ const KEPT_TOGETHER: usize = 1 << 18;
 ///
 /// ```
 /// use rueful_core::{Batch, Positive, loss::Absolute};
-/// use rueful_hindsight::{InMemory, Options, Scales, Start, solve_unit_free};
+/// use rueful_hindsight::{InMemory, Options, Scales, Start, solve_unit_free, unwatched};
 ///
 /// // Metres or millimetres: the best comparator loses the same.
 /// let solve = |unit: f32| {
@@ -63,7 +64,7 @@ const KEPT_TOGETHER: usize = 1 << 18;
 ///     let (start, options) = (Start::default(), Options::default());
 ///     let mut data = InMemory { batches: &[batch] };
 ///     let Ok(found) =
-///         solve_unit_free(Absolute {}, Positive::ONE, &scales, &mut data, start, &options, &mut |_| ());
+///         solve_unit_free(Absolute {}, Positive::ONE, &scales, &mut data, start, &options, &mut unwatched);
 ///     Ok::<_, rueful_core::FeatureError>(found)
 /// };
 /// let (metres, millimetres) = (solve(1.0)?, solve(1000.0)?);
@@ -78,7 +79,7 @@ pub fn solve_unit_free<P: Passes + ?Sized>(
     data: &mut P,
     start: Start,
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Solution, P::Error> {
     solve_over(data, |data| {
         let (inside, outside) = scales.radii(radius);
@@ -106,7 +107,7 @@ impl<L: Loss> Raw<'_, '_, L> {
         mut self,
         start: Start,
         options: &Options,
-        watch: &mut dyn FnMut(Progress),
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<Solution, Failed> {
         let (shape, mut bracket) = self.survey(&start, options, watch)?;
         let comparators = Positive::new(self.inside).map(|radius| Ball { radius }.into());
@@ -124,7 +125,7 @@ impl<L: Loss> Raw<'_, '_, L> {
         &mut self,
         start: &Start,
         options: &Options,
-        watch: &mut dyn FnMut(Progress),
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Shape, Bracket), Failed> {
         let mut check = Check::new(self, start.comparator.clone(), &start.slopes);
         let mut first = First::default();
@@ -152,7 +153,7 @@ impl<L: Loss> Raw<'_, '_, L> {
         problem: &Problem<L>,
         mut start: Start,
         options: &Options,
-        watch: &mut dyn FnMut(Progress),
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
         bracket: &mut Bracket,
     ) -> Result<Method, Failed> {
         let mut method =
@@ -204,7 +205,7 @@ impl<L: Loss> Raw<'_, '_, L> {
     fn repair(
         &mut self,
         bracket: &mut Bracket,
-        watch: &mut dyn FnMut(Progress),
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), Failed> {
         let moved = self.moved(bracket.comparator.clone())?;
         bracket.passes += 1;
@@ -256,7 +257,7 @@ impl<L: Loss> Raw<'_, '_, L> {
         &mut self,
         found: &Found,
         bracket: &mut Bracket,
-        watch: &mut dyn FnMut(Progress),
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), Failed> {
         let mut u = self.scales.with_units(&found.bracket.comparator, self.inside);
         u.resize(bracket.comparator.len(), 0.0);
@@ -311,7 +312,7 @@ impl<'a> Check<'a> {
         self.seen += 1;
     }
 
-    fn tell(&mut self, bracket: &mut Bracket, watch: &mut dyn FnMut(Progress)) {
+    fn tell(&mut self, bracket: &mut Bracket, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) {
         self.proof.finish();
         let floor = self.proof.floor_unit_free(self.scales, self.outside);
         bracket.take(self.cost.upper(0.0), self.cost.slack(), &self.u, floor, watch);

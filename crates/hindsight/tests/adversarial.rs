@@ -14,7 +14,7 @@ use rueful_core::loss::{
 };
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, NonNegative, OpenUnit, Positive};
-use rueful_hindsight::{InMemory, Options, Problem, Solution, Source, Start, solve};
+use rueful_hindsight::{InMemory, Options, Problem, Solution, Source, Start, solve, unwatched};
 
 /// A problem without its loss.
 struct Case {
@@ -99,7 +99,7 @@ impl Case {
         let problem = Problem { loss, sigma, comparators: self.set.clone() };
         let batches = std::slice::from_ref(&self.batch);
         let Ok(solution) =
-            solve(&problem, &mut InMemory { batches }, start, &self.options, &mut |_| ());
+            solve(&problem, &mut InMemory { batches }, start, &self.options, &mut unwatched);
         solution
     }
 

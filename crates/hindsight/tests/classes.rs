@@ -13,7 +13,9 @@ use rueful_core::classes::{ClassJudge, ClassLedger, ClassLoss, ClassOgd};
 use rueful_core::learner::SoftmaxBank;
 use rueful_core::set::Ball;
 use rueful_core::{Batch, Comparators, Example, Importance, Positive, UnitFree};
-use rueful_hindsight::{ClassProblem, ClassSolution, InMemory, Options, Solution, solve_classes};
+use rueful_hindsight::{
+    ClassProblem, ClassSolution, InMemory, Options, Solution, solve_classes, unwatched,
+};
 
 /// Rows of A with their right-hand sides, s = b − Ax.
 #[derive(Default)]
@@ -269,7 +271,7 @@ fn compare(
 fn solve_batch(problem: &ClassProblem, batch: &Batch, tolerance: f64) -> ClassSolution {
     let options = Options { tolerance, ..Options::default() };
     let mut data = InMemory { batches: std::slice::from_ref(batch) };
-    let Ok(found) = solve_classes(problem, &mut data, None, &options, &mut |_| ());
+    let Ok(found) = solve_classes(problem, &mut data, None, &options, &mut unwatched);
     found
 }
 

@@ -11,7 +11,7 @@ use rueful_checks::Rng;
 use rueful_core::loss::{Absolute, AnyLoss, Hinge, Loss};
 use rueful_core::set::AnySet;
 use rueful_core::{Batch, NonNegative, Rows};
-use rueful_hindsight::{InMemory, Options, Passes, Problem, Solution, Start, solve};
+use rueful_hindsight::{InMemory, Options, Passes, Problem, Solution, Start, solve, unwatched};
 use std::convert::Infallible;
 
 /// Standard normal rows, after a change. The labels are those of a linear model with so much noise.
@@ -71,7 +71,7 @@ fn run<L: Loss + Into<AnyLoss>>(
     options: &Options,
 ) -> Solution {
     let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: set.clone() };
-    let Ok(solution) = solve(&problem, data, Start::default(), options, &mut |_| ());
+    let Ok(solution) = solve(&problem, data, Start::default(), options, &mut unwatched);
     solution
 }
 

@@ -16,7 +16,7 @@ use rueful_core::loss::{
 };
 use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, Example, NonNegative, OpenUnit, Positive};
-use rueful_hindsight::{InMemory, Options, Scales, Start, solve_unit_free};
+use rueful_hindsight::{InMemory, Options, Scales, Start, solve_unit_free, unwatched};
 
 /// The way in which a loss is put into cones.
 #[derive(Debug, Clone, Copy)]
@@ -330,7 +330,7 @@ fn agrees_without_units<L: Loss + Into<AnyLoss>>(
     let mut data = InMemory { batches: std::slice::from_ref(&batch) };
     let (given, start) = (Positive::new(radius).unwrap(), Start::default());
     let Ok(solution) =
-        solve_unit_free(loss, given, &scales, &mut data, start, &options, &mut |_| ());
+        solve_unit_free(loss, given, &scales, &mut data, start, &options, &mut unwatched);
     let units: Vec<f64> = scales.columns.iter().map(|&n| n.into()).collect();
     let Found { mut u, slopes } = oracle(form, 0.0, &ball(reach), &units, &batch);
     let norm =

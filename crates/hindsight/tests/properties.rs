@@ -13,7 +13,9 @@ use rueful_core::loss::{
 };
 use rueful_core::set::{AnySet, FeasibleSet, WholeSpace};
 use rueful_core::{Batch, NonNegative, OpenUnit, Rows};
-use rueful_hindsight::{InMemory, Options, Passes, Prefix, Problem, Solution, Start, solve};
+use rueful_hindsight::{
+    InMemory, Options, Passes, Prefix, Problem, Solution, Start, solve, unwatched,
+};
 use std::convert::Infallible;
 
 fn problem<L: Loss + Into<AnyLoss>>(loss: L, comparators: AnySet) -> Problem<L> {
@@ -25,7 +27,7 @@ fn run<L: Loss + Into<AnyLoss>>(
     data: &mut impl Passes<Error = Infallible>,
 ) -> Solution {
     let options = Options { tolerance: 1e-6, ..Options::default() };
-    let Ok(solution) = solve(problem, data, Start::default(), &options, &mut |_| ());
+    let Ok(solution) = solve(problem, data, Start::default(), &options, &mut unwatched);
     solution
 }
 
@@ -187,7 +189,7 @@ fn a_pass_limit_is_kept_and_leaves_an_interval() {
         let options = Options { tolerance: 1e-9, max_passes: Some(max_passes) };
         let batches = std::slice::from_ref(&batch);
         let Ok(solution) =
-            solve(&problem, &mut InMemory { batches }, Start::default(), &options, &mut |_| ());
+            solve(&problem, &mut InMemory { batches }, Start::default(), &options, &mut unwatched);
         assert!(solution.lower <= solution.upper);
         assert!(!solution.converged || max_passes > 5, "{max_passes}");
         assert!(solution.passes <= max_passes, "{} of {max_passes}", solution.passes);
@@ -230,7 +232,7 @@ fn is_below_the_certificate<L: Loss + Into<AnyLoss>>(loss: L, radius: f64, batch
     let start = Start { lower: Some(floor), ..Start::default() };
     let batches = std::slice::from_ref(batch);
     let options = Options::default();
-    let Ok(solution) = solve(&problem, &mut InMemory { batches }, start, &options, &mut |_| ());
+    let Ok(solution) = solve(&problem, &mut InMemory { batches }, start, &options, &mut unwatched);
     assert!(suffered - solution.lower <= suffered - floor);
     assert!(solution.upper >= solution.lower);
 }

@@ -15,7 +15,7 @@ use rueful_core::loss::{
 use rueful_core::schedule::AdaGradNorm;
 use rueful_core::set::{AnySet, FeasibleSet};
 use rueful_core::{Batch, Ledger, NonNegative, Objective, OpenUnit, Positive};
-use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
+use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve, unwatched};
 
 /// A run: its loss, its certificate in total, and a start for the solver.
 struct Run {
@@ -55,7 +55,7 @@ fn best<L: Loss + Into<AnyLoss>>(
     let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: set.clone() };
     let options = Options { tolerance: 1e-6, max_passes };
     let batches = std::slice::from_ref(batch);
-    let Ok(solution) = solve(&problem, &mut InMemory { batches }, start, &options, &mut |_| ());
+    let Ok(solution) = solve(&problem, &mut InMemory { batches }, start, &options, &mut unwatched);
     assert!(solution.passes <= max_passes.unwrap_or(u64::MAX), "{} passes", solution.passes);
     solution
 }

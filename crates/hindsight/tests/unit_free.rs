@@ -14,7 +14,7 @@ use rueful_core::loss::{
 };
 use rueful_core::{Batch, Example, FeatureError, NonNegative, OpenUnit, Positive, Rows};
 use rueful_hindsight::{
-    Gram, InMemory, Options, Passes, Scales, Solution, Source, Start, solve_unit_free,
+    Gram, InMemory, Options, Passes, Scales, Solution, Source, Start, solve_unit_free, unwatched,
 };
 use std::convert::Infallible;
 
@@ -66,7 +66,7 @@ impl Asked {
         let options = Options { tolerance: self.tolerance, max_passes: self.max_passes };
         let radius = Positive::new(self.radius).unwrap();
         let Ok(solution) =
-            solve_unit_free(loss, radius, scales, data, start, &options, &mut |_| ());
+            solve_unit_free(loss, radius, scales, data, start, &options, &mut unwatched);
         solution
     }
 

@@ -139,8 +139,9 @@ impl ClassQuestion<'_> {
         options: &Options,
     ) -> Outcome<HindsightReport> {
         let Self { loss, among, names } = *self;
-        let found =
-            best_classes_in_hindsight((loss, 0), among, replay, lower, options, &mut |_| ())?;
+        let found = Watch::new(None).over(|watch| {
+            Ok(best_classes_in_hindsight((loss, 0), among, replay, lower, options, watch)?)
+        })?;
         let name_of = |class: u32| match names.get(class as usize) {
             Some(name) => name.clone(),
             None => class.to_string(),
@@ -166,8 +167,9 @@ impl Question<'_> {
     ) -> Outcome<HindsightReport> {
         let start = Start { comparator: replay.columns().gather(near), ..start };
         let Self { loss, sigma, among } = *self;
-        let solution =
-            rueful_run::best_in_hindsight(loss, sigma, among, replay, start, options, &mut |_| ())?;
+        let solution = Watch::new(None).over(|watch| {
+            Ok(rueful_run::best_in_hindsight(loss, sigma, among, replay, start, options, watch)?)
+        })?;
         Ok(HindsightReport::new(&solution, replay.columns(), options))
     }
 }

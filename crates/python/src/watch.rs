@@ -2,6 +2,8 @@
 
 use crate::error::Outcome;
 use pyo3::prelude::*;
+use rueful_hindsight::Progress;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 /// The least time between two checks.
@@ -30,6 +32,21 @@ impl Watch {
         #[expect(clippy::redundant_closure_for_method_calls, reason = "it must take any lifetime")]
         Python::attach(|py| py.check_signals())?;
         self.tell(progress)
+    }
+
+    /// Lets a solver work that says how far it has come. Ctrl-C ends it after its pass.
+    pub(crate) fn over<T>(
+        &mut self,
+        solve: impl FnOnce(&mut dyn FnMut(Progress) -> ControlFlow<()>) -> Outcome<T>,
+    ) -> Outcome<T> {
+        let mut looked = Ok(());
+        let found = solve(&mut |_| {
+            if looked.is_ok() {
+                looked = self.look(|| (0, 0, 0.0));
+            }
+            if looked.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        looked.and(found)
     }
 
     /// Notes that all work is done. The listener is told in any case.

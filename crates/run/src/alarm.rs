@@ -24,6 +24,7 @@ use rueful_core::{
 };
 use rueful_hindsight::{
     ClassProblem, InMemory, Options, Problem, Scales, Start, solve, solve_classes, solve_unit_free,
+    unwatched,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -182,13 +183,13 @@ impl WindowSolver {
             Comparators::Set(set) => {
                 let sigma = ledger.minorant().sigma();
                 let problem = Problem { loss, sigma, comparators: set.clone() };
-                solve(&problem, data, start, options, &mut |_| ())
+                solve(&problem, data, start, options, &mut unwatched)
             }
             Comparators::UnitFree(ball) => {
                 // A ledger with unit-free comparators has a ruler.
                 let nothing = Ruler::new(&loss);
                 let scales = self.scales(coordinates.ruler().unwrap_or(&nothing));
-                solve_unit_free(loss, ball.radius, &scales, data, start, options, &mut |_| ())
+                solve_unit_free(loss, ball.radius, &scales, data, start, options, &mut unwatched)
             }
         };
         HindsightReport::new(&solution, &Columns::All, options).regret(tally)
@@ -207,7 +208,7 @@ impl WindowSolver {
         let scales = ruler.map(|ruler| self.scales(ruler).columns);
         let problem = ClassProblem { loss, comparators: comparators.clone(), classes, scales };
         let mut data = InMemory { batches: std::slice::from_ref(&self.kept) };
-        let Ok(found) = solve_classes(&problem, &mut data, None, &self.options, &mut |_| ());
+        let Ok(found) = solve_classes(&problem, &mut data, None, &self.options, &mut unwatched);
         let report = HindsightReport::new(&found.solution, &Columns::All, &self.options);
         report.regret_between(tally.loss_interval(), tally.rounds())
     }

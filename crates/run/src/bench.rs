@@ -275,7 +275,7 @@ mod tests {
             &mut data,
             Start::default(),
             &options,
-            &mut |_| (),
+            &mut rueful_hindsight::unwatched,
         );
         (loss - found.upper, loss - found.lower)
     }

@@ -14,6 +14,7 @@ use rueful_hindsight::{
     best_mistake_bound, solve, solve_unit_free,
 };
 use serde::{Deserialize, Serialize};
+use std::ops::ControlFlow;
 
 /// Two numbers between which a third one lies.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -76,7 +77,7 @@ pub fn best_in_hindsight(
     data: &mut dyn Passes<Error = DataError>,
     start: Start,
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Solution, DataError> {
     match comparators {
         Comparators::Set(set) => {
@@ -194,7 +195,7 @@ pub fn curve_in_hindsight(
     data: &mut Replay<'_>,
     marks: &[u64],
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Vec<Interval>, DataError> {
     let mut comparator = Vec::new();
     let mut curve = Vec::new();

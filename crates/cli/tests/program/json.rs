@@ -314,7 +314,7 @@ fn comparators_without_a_bound_have_no_certificate() {
     let path = directory.path().join("spec.json");
     let mut spec = ask(&format!("run {DATA} --json --loss hinge")).json()["spec"].take();
     spec["comparators"] = serde_json::json!({ "name": "whole-space" });
-    std::fs::write(&path, spec.to_string()).expect("the spec is written");
+    fs::write(&path, spec.to_string()).expect("the spec is written");
 
     let report = ask(&format!("run --json --spec {}", path.display())).json();
     assert_eq!(report["certificate"], Value::Null);
@@ -330,7 +330,7 @@ fn comparators_without_a_bound_have_no_certificate() {
 #[test]
 fn one_example_is_enough() {
     let directory = tempfile::TempDir::new().expect("a directory");
-    std::fs::write(directory.path().join("one"), "-1 2:3").expect("the data is written");
+    fs::write(directory.path().join("one"), "-1 2:3").expect("the data is written");
     for learner in LearnerSpec::NAMES {
         let line = format!("run one --json --loss hinge --learner {learner}");
         let report = crate::harness::ask_in(directory.path(), &line).json();

@@ -35,6 +35,7 @@ pub use frame::Frame;
 use newton::Newton;
 use rueful_core::Comparators;
 use rueful_core::classes::ClassLoss;
+use std::ops::ControlFlow;
 
 /// The most numbers that a matrix may have. Solvers keep some ten matrices.
 const MOST_NUMBERS: usize = 1 << 23;
@@ -70,7 +71,7 @@ pub struct ClassSolution {
 /// ```
 /// use rueful_core::{Batch, Positive, UnitFree};
 /// use rueful_core::classes::ClassLoss;
-/// use rueful_hindsight::{ClassProblem, InMemory, Options, solve_classes};
+/// use rueful_hindsight::{ClassProblem, InMemory, Options, solve_classes, unwatched};
 ///
 /// let mut batch = Batch::default();
 /// for t in 0..30_u16 {
@@ -84,7 +85,7 @@ pub struct ClassSolution {
 ///     scales: None,
 /// };
 /// let mut data = InMemory { batches: &[batch] };
-/// let best = solve_classes(&problem, &mut data, None, &Options::default(), &mut |_| ())?;
+/// let best = solve_classes(&problem, &mut data, None, &Options::default(), &mut unwatched)?;
 /// assert!(best.solution.converged && best.classes == [0, 1, 2]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -93,7 +94,7 @@ pub fn solve_classes<P: Passes + ?Sized>(
     data: &mut P,
     lower: Option<f64>,
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<ClassSolution, P::Error> {
     solve_over(data, |data| search(problem, data, lower, options, watch))
 }
@@ -104,7 +105,7 @@ fn search(
     data: &mut AnyPasses<'_>,
     lower: Option<f64>,
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<ClassSolution, Failed> {
     let mut data = Prefix::whole(data);
     let (frame, shape) = Frame::survey(problem, &mut data)?;

@@ -16,6 +16,7 @@ use crate::survey::Shape;
 use rueful_core::Positive;
 use rueful_core::classes::ClassLoss;
 use rueful_core::set::{AnySet, Ball};
+use std::ops::ControlFlow;
 
 /// The most numbers of a matrix for which all second derivatives are kept, and the most
 /// multiplications in a pass that collects them.
@@ -39,7 +40,7 @@ pub(super) struct Newton<'a, P> {
     pub(super) frame: &'a Frame,
     pub(super) data: &'a mut P,
     pub(super) options: &'a Options,
-    pub(super) watch: &'a mut dyn FnMut(Progress),
+    pub(super) watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
 }
 
 impl<P: Passes> Newton<'_, P> {

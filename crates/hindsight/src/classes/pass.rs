@@ -121,7 +121,8 @@ mod tests {
         let scales = Some(SIZES.to_vec());
         let problem = ClassProblem { loss, comparators, classes: 3, scales };
         let mut data = InMemory { batches: std::slice::from_ref(batch) };
-        let Ok(best) = solve_classes(&problem, &mut data, None, &Options::default(), &mut |_| ());
+        let Ok(best) =
+            solve_classes(&problem, &mut data, None, &Options::default(), &mut crate::unwatched);
         best
     }
 

@@ -8,7 +8,7 @@ use rueful_checks::Rng;
 use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
 use rueful_core::{Batch, NonNegative, Positive, Round, Sum};
-use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve};
+use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve, unwatched};
 
 pub(crate) fn ball(radius: f64) -> AnySet {
     Ball { radius: Positive::new(radius).unwrap() }.into()
@@ -30,7 +30,7 @@ pub(crate) fn solve_to<L: Loss + Into<AnyLoss>>(
     let options = Options { tolerance, max_passes: Some(8000) };
     let batches = std::slice::from_ref(batch);
     let solution =
-        solve(&problem, &mut InMemory { batches }, Start::default(), &options, &mut |_| ());
+        solve(&problem, &mut InMemory { batches }, Start::default(), &options, &mut unwatched);
     let Ok(solution) = solution;
     is_sound(&solution, comparators, loss, sigma, batch);
     solution

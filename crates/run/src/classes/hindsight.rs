@@ -9,6 +9,7 @@ use rueful_data::DataError;
 use rueful_hindsight::{
     ClassProblem, ClassSolution, Options, Passes, Prefix, Progress, solve_classes,
 };
+use std::ops::ControlFlow;
 
 /// Solves for the best matrix of weights. All classes that occur have a row, and so have those below
 /// `classes`. `lower` is a bound on its loss that is proved already.
@@ -18,7 +19,7 @@ pub fn best_classes_in_hindsight(
     data: &mut dyn Passes<Error = DataError>,
     lower: Option<f64>,
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<ClassSolution, DataError> {
     let comparators = comparators.clone();
     let problem = ClassProblem { loss, comparators, classes, scales: None };
@@ -32,7 +33,7 @@ pub fn class_curve_in_hindsight(
     data: &mut Replay<'_>,
     marks: &[u64],
     options: &Options,
-    watch: &mut dyn FnMut(Progress),
+    watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Vec<Interval>, DataError> {
     let mut solve = |&rounds: &u64| {
         let mut prefix = Prefix { data: &mut *data, rounds };
