@@ -367,9 +367,10 @@ class OnlineClassifier(_Online, base.MiniBatchClassifier):
             return
         # NumPy takes much longer to ask a series for its values.
         labels = y.to_numpy() if isinstance(y, pd.Series) else np.asarray(y)
-        with NEW_CLASSES:
-            self._meet(labels[0])
-            self._model()
+        if self._core is None:
+            with NEW_CLASSES:
+                self._meet(labels[0])
+                self._model()
         if not self._is_of_many:
             self._learn_many(X, self._signs(labels), w)
             return
