@@ -136,7 +136,7 @@ impl RiskBound {
 
     /// The least (ψ(λ_k)V + ln(1/δ_k))/λ_k.
     fn excess(&self, delta: f64) -> f64 {
-        let spread = self.spread.value() / self.range / self.range * (1.0 + GRAIN);
+        let spread = self.spread.value() / self.range / self.range;
         let at = |k| {
             let lambda = LARGEST * 0.5_f64.powf(0.5 * f64::from(k));
             let shares = f64::from((k + 1) * (k + 2));

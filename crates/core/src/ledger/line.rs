@@ -65,8 +65,9 @@ impl Line {
         if spare.is_nan() || spare <= 0.0 {
             return None;
         }
-        // There are five roundings between these numbers and the quotient.
-        let radius = spare / self.fall() * (1.0 - 8.0 * f64::EPSILON);
+        let radius = spare / self.fall();
+        // There are five roundings between these numbers and the difference, each of half a unit in the
+        // last place of a number that is no larger than this sum.
         let rounding = 4.0 * f64::EPSILON * (self.offset.abs() + loss.abs()) / self.fall();
         Some(if self.fall() == 0.0 { f64::INFINITY } else { (radius - rounding).max(0.0) })
     }
