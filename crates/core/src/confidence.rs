@@ -136,7 +136,7 @@ impl RiskBound {
 
     /// The least (ψ(λ_k)V + ln(1/δ_k))/λ_k.
     fn excess(&self, delta: f64) -> f64 {
-        let spread = self.spread.value() / self.range / self.range * (1.0 + GRAIN);
+        let spread = self.spread.value() / self.range / self.range;
         let at = |k| {
             let lambda = LARGEST * 0.5_f64.powf(0.5 * f64::from(k));
             let shares = f64::from((k + 1) * (k + 2));
@@ -174,6 +174,7 @@ fn psi(lambda: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ExactSum;
 
     /// Uniform numbers between 0 and 1, from a seed (splitmix64).
     struct Dice(u64);
@@ -367,5 +368,37 @@ mod tests {
             RiskBound { range: -1.0, ..bound },
         ];
         assert!(hostile.iter().all(|bound| !bound.is_sound()));
+    }
+
+    /// If every loss is B/2, V is 0, and with δ = 2^−m the bound is (T/2 + (m + 1)ln 2/0.9)/T. With T a
+    /// power of two, both sides times 0.9·T are sums of products of doubles.
+    #[test]
+    fn the_bound_is_never_rounded_down() {
+        let rest = 2.319_046_813_846_299_6e-17; // ln 2 less LN_2
+        for power in 6..14 {
+            let rounds = 2_f64.powi(power);
+            let bound = of(1.0, std::iter::repeat_n(0.5, 1 << power));
+            for m in 1..30_i32 {
+                let upper = bound.upper(2_f64.powi(-m));
+                let mut room = ExactSum::default();
+                room.add_product(upper * rounds, LARGEST);
+                room.add_product(-0.5 * rounds, LARGEST);
+                room.add_product(-f64::from(m + 1), std::f64::consts::LN_2);
+                room.add_product(-f64::from(m + 1), rest);
+                assert!(upper < 1.0 && room.value() >= 0.0, "{power} {m}: {:e}", room.value());
+                assert!(room.value() <= 1e-13 * rounds, "{power} {m}: {:e}", room.value());
+            }
+        }
+    }
+
+    /// ψ(λ) is above λ²/2 + λ³/3 + λ⁴/8, by λ⁴/8 at least. For the λ of the list that is far more than
+    /// what is rounded in this sum, but not more than a unit in the last place of λ.
+    #[test]
+    fn psi_is_never_rounded_down() {
+        for k in 20..LAMBDAS {
+            let lambda = LARGEST * 0.5_f64.powf(0.5 * f64::from(k));
+            let below = lambda * lambda * (0.5 + lambda * (1.0 / 3.0 + lambda / 8.0));
+            assert!(psi(lambda) >= below, "{k}: {:e}", psi(lambda) - below);
+        }
     }
 }

@@ -161,7 +161,7 @@ impl ClassTally {
     /// Two numbers between which the exact total loss lies.
     pub fn loss_interval(&self) -> (f64, f64) {
         let (loss, slack) = (self.loss(), self.loss_slack());
-        ((loss - slack).next_down(), (loss + slack).next_up())
+        (loss - slack, loss + slack)
     }
 
     /// The largest error of L. Every loss has a few roundings, and so has their sum.

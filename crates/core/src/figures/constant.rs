@@ -317,6 +317,7 @@ fn minima(loss: &AnyLoss, groups: &[Group]) -> Vec<f64> {
 mod tests {
     use super::super::digest::CELLS;
     use super::*;
+    use crate::ExactSum;
     use crate::loss::{Absolute, Hinge, Linear, Logistic, PerceptronLoss, Quantile, Square};
     use crate::number::OpenUnit;
 
@@ -418,5 +419,55 @@ mod tests {
         let alone = Outcomes { true_negatives: 0.0, ..outcomes };
         let best = BestConstant::of_classes(&Logistic {}.into(), &alone).unwrap();
         assert_eq!((best.value, best.loss.upper), (f64::INFINITY, 0.0));
+    }
+
+    /// Whether the least loss of the absolute loss, which is attained at this constant, lies between the
+    /// bounds in exact arithmetic.
+    fn holds_exactly(found: BestConstant, constant: f64, rows: &[(f64, f64)]) -> bool {
+        let mut exact = ExactSum::default();
+        for &(label, weight) in rows {
+            let sign = if label > constant { weight } else { -weight };
+            exact.add_product(sign, label);
+            exact.add_product(-sign, constant);
+        }
+        let above = |bound: f64| {
+            let mut off = exact.clone();
+            off.add(-bound);
+            off.value()
+        };
+        found.value == constant && above(found.loss.lower) >= 0.0 && above(found.loss.upper) <= 0.0
+    }
+
+    /// 1 + 2⁻⁶⁰ is rounded to 1, in the loss of every label −1.
+    #[test]
+    fn the_roundings_of_each_loss_are_allowed_for() {
+        let tiny = 0.5_f64.powi(60);
+        let rows = [(-1.0, 20.0), (tiny, 21.0)];
+        let found = numbers(&rows, CELLS).best_constant(&Absolute {}.into()).unwrap();
+        assert!(holds_exactly(found, tiny, &rows), "{found:?}");
+    }
+
+    /// The sum of the labels of a stretch begins at 8192, where a unit in the last place is 8192ε. So it
+    /// loses up to half of that of every label after it.
+    #[test]
+    fn the_roundings_of_means_are_allowed_for() {
+        let near = |j: u32| (1.0 + f64::from(j) * f64::EPSILON, 1.0);
+        let mut rows = vec![(0.0, 1e6), (1.0, 8192.0)];
+        rows.extend((2500..4000).map(near));
+        let found = numbers(&rows, 64).best_constant(&Absolute {}.into()).unwrap();
+        assert!(holds_exactly(found, 0.0, &rows), "{found:?}");
+    }
+
+    /// A weight of 1 is lost in one of 10¹⁶.
+    #[test]
+    fn weights_that_are_lost_are_allowed_for() {
+        let mut rows = vec![(0.0, 3e16), (1.0, 1e16)];
+        let mut merged = numbers(&rows, CELLS);
+        for _ in 0..1000 {
+            rows.push((1.0, 1.0));
+            merged.merge(&numbers(&rows[2..3], CELLS));
+        }
+        let found = merged.best_constant(&Absolute {}.into()).unwrap();
+        assert!(holds_exactly(found, 0.0, &rows), "{found:?}");
     }
 }

@@ -322,4 +322,23 @@ mod tests {
         let each: Vec<_> = each.collect();
         assert_eq!(ranks(&scores, CELLS).auc(), ranks(&each, CELLS).auc());
     }
+
+    /// One positive example among n others has an area of k/n, most of which are no doubles.
+    #[test]
+    fn no_end_of_the_interval_is_rounded_inwards() {
+        for all in 1..60_u32 {
+            for right in 0..=all {
+                let score = |t: u32| if t < right { -1.0 } else { 1.0 };
+                let others = (0..all).map(|t| (score(t), false, 1.0));
+                let scores: Vec<_> = others.chain([(0.0, true, 1.0)]).collect();
+                let auc = ranks(&scores, CELLS).auc().unwrap();
+                // The multiplication is fused, so the sign is that of the exact difference.
+                let above = |share: f64| share.mul_add(all.into(), -f64::from(right));
+                assert!(
+                    above(auc.lower) <= 0.0 && above(auc.upper) >= 0.0,
+                    "{right}/{all}: {auc:?}"
+                );
+            }
+        }
+    }
 }

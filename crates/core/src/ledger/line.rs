@@ -65,8 +65,9 @@ impl Line {
         if spare.is_nan() || spare <= 0.0 {
             return None;
         }
-        // There are five roundings between these numbers and the quotient.
-        let radius = spare / self.fall() * (1.0 - 8.0 * f64::EPSILON);
+        let radius = spare / self.fall();
+        // There are five roundings between these numbers and the difference, each of half a unit in the
+        // last place of a number that is no larger than this sum.
         let rounding = 4.0 * f64::EPSILON * (self.offset.abs() + loss.abs()) / self.fall();
         Some(if self.fall() == 0.0 { f64::INFINITY } else { (radius - rounding).max(0.0) })
     }
@@ -75,5 +76,29 @@ impl Line {
     pub(super) fn is_sound(&self) -> bool {
         let sizes = [self.norm, self.curvature, self.slack.0, self.slack.1];
         self.offset.is_finite() && sizes.iter().all(|size| (0.0..=f64::MAX).contains(size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ExactSum;
+
+    /// In exact arithmetic the floor at the radius must not be below the loss. In the first case the
+    /// quotient is rounded, and in the second the difference of offset and loss.
+    #[test]
+    fn the_radius_is_rounded_down() {
+        for k in 1..2000_u32 {
+            let third = f64::from(k) / 3.0;
+            for (offset, loss, at_zero) in [(third, 0.0, 0.0), (1e9 + third, 1e9, third / 1e9)] {
+                let line = Line::straight(offset, 7.0 + third, (at_zero, third / 1e12));
+                let radius = line.above_up_to(loss).unwrap();
+                let mut room = ExactSum::default();
+                [offset, -loss, -at_zero].into_iter().for_each(|term| room.add(term));
+                [line.norm, line.slack.1].into_iter().for_each(|x| room.add_product(-radius, x));
+                assert!(room.value() >= 0.0, "{k}: {radius} {:e}", room.value());
+                assert!(radius >= (offset - loss) / (7.0 + third) - 1e-6, "{k}: {radius}");
+            }
+        }
     }
 }

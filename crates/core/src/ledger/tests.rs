@@ -1,4 +1,5 @@
 use super::*;
+use crate::bound::{Bound, Promise};
 use crate::comparators::UnitFree;
 use crate::features::Features;
 use crate::loss::{Absolute, Hinge, Linear, Logistic, Loss, Quantile, Square};
@@ -289,6 +290,21 @@ fn a_penalty_that_is_a_billionth_short_is_allowed_for() {
     assert!(ledger.certificate(ledger.comparators()) >= truth);
 }
 
+/// A bound that a run attains is not contradicted by its certificate, even if the penalty came out a
+/// billionth too large and the certificate allows for as much again.
+#[test]
+fn bounds_are_lifted_by_what_penalties_may_be_off() {
+    let mut ledger = Ledger::regularized(Linear {}, NonNegative::new(1.0).unwrap(), ball(1e-9));
+    let x = Features::new(&[0], &[1.0]).unwrap();
+    let (truth, off) = (1000.0, 0.9e-9);
+    let round = Round { penalty: truth * (1.0 + off), ..Round::idle(0.0) };
+    ledger.record(&Example::new(x, 0.0), &round).unwrap();
+    // Against u = 0 the regret is the true penalty.
+    let attained = || Ok(Bound::new(truth, "the regret itself"));
+    let ladder = ledger.ladder(Promise { data: attained(), theorem: attained() });
+    assert!(ladder.is_in_order() && ladder.data.is_ok(), "{ladder:?}");
+}
+
 /// Values that nearly cancel: the products of the slope 1/3 with the predictions are rounded, and
 /// the exact sum of φ − a·p is known.
 #[test]
@@ -429,6 +445,20 @@ fn every_addition_is_allowed_for() {
     assert!(merged.certificate(merged.comparators()) >= 1.0);
 }
 
+/// Without units as well. 4·2⁵³ + 4 is 4·2⁵³ in doubles.
+#[test]
+fn every_addition_is_allowed_for_without_units() {
+    let large = 2_f64.powi(53);
+    let mut ledger = Ledger::new(Linear {}, UnitFree { radius: Positive::ONE });
+    let x = Features::new(&[0], &[4.0]).unwrap();
+    ledger.observe(&Example::new(x, large), 0.0).unwrap();
+    (0..3000).for_each(|_| ledger.observe(&Example::new(x, 1.0), 0.0).unwrap());
+    assert_eq!(ledger.minorant().slopes(), [4.0 * large]);
+    // u = −¼ has the predictions −1.
+    let certificate = ledger.certificate(ledger.comparators());
+    assert!(certificate >= large + 3000.0, "{}", certificate - large);
+}
+
 /// One round of slope 1 at 0. The regret is U‖x‖ exactly, and its computation takes a root, a
 /// product and a sum. U·x_i is exact for a U of few digits.
 #[test]
@@ -461,6 +491,18 @@ fn slopes_too_small_for_a_double_count_far_out() {
     assert!(ledger.certificate(ledger.comparators()) >= regret, "{regret:e}");
 }
 
+/// The same without units: there u·x may be as large as U, however small x is.
+#[test]
+fn slopes_too_small_for_a_double_count_without_units() {
+    let (least, size) = (f64::from_bits(1), [1e-30_f32]);
+    let mut ledger = Ledger::new(Linear {}, UnitFree { radius: Positive::new(1e100).unwrap() });
+    let example = Example::new(Features::new(&[0], &size).unwrap(), least);
+    let importance = Importance::new(0.4).unwrap();
+    ledger.observe(&Example { importance, ..example }, 0.0).unwrap();
+    let regret = 0.4 * (least * 1e100);
+    assert!(ledger.certificate(ledger.comparators()) >= regret, "{regret:e}");
+}
+
 /// ‖w‖ = 1e-162 has a square that is too small for a double, and σ = 1e100 makes it count.
 #[test]
 fn penalties_too_small_for_a_double_are_allowed_for() {
@@ -475,10 +517,9 @@ fn penalties_too_small_for_a_double_are_allowed_for() {
     assert!(regret > 0.0 && ledger.certificate(ledger.comparators()) >= regret);
 }
 
-/// The losses were all rounded down, and they cancel. The values of the witness are 0, so its floor
-/// does not allow for these roundings.
-#[test]
-fn a_witness_does_not_hide_the_roundings_of_the_losses() {
+/// Losses that were all rounded down and that cancel, their exact sum, and a witness. Its values are 0,
+/// so its floor does not allow for these roundings.
+fn losses_rounded_down() -> (Ledger, ExactSum, Minorant) {
     let mut ledger = Ledger::new(Linear {}, ball(1e-100));
     let mut witness = Minorant::new(NonNegative::ZERO);
     witness.grow(1);
@@ -495,6 +536,12 @@ fn a_witness_does_not_hide_the_roundings_of_the_losses() {
         }
     }
     assert!(ledger.rounds() > 500 && ledger.loss().abs() < 2.0, "{:?}", ledger.verdict());
+    (ledger, exact, witness)
+}
+
+#[test]
+fn a_witness_does_not_hide_the_roundings_of_the_losses() {
+    let (ledger, mut exact, witness) = losses_rounded_down();
     let comparators = ledger.comparators();
     let found = ledger.certificate_with(comparators, ledger.coordinates(), [&witness]).unwrap();
     // Against u = 0 the regret is the exact sum of the losses.
@@ -503,6 +550,68 @@ fn a_witness_does_not_hide_the_roundings_of_the_losses() {
     let (least, most) = ledger.loss_interval();
     exact.add(found);
     assert!(least <= exact.value() && exact.value() <= most);
+}
+
+/// Neither does a point of the curve, for any radius that it is asked for.
+#[test]
+fn a_curve_does_not_hide_the_roundings_of_the_losses() {
+    let (ledger, exact, witness) = losses_rounded_down();
+    let point = ledger.point(&[witness.testify(ledger.comparators(), ledger.coordinates())]);
+    let per_round = point.certificate_for(Positive::new(1e-100).unwrap());
+    for (found, count) in [(point.certificate_total(), 1.0), (per_round, ledger.rounds() as f64)] {
+        let mut regret = exact.clone();
+        regret.add_product(-found, count);
+        assert!(regret.value() <= 0.0, "{:e}", regret.value());
+    }
+}
+
+/// Where x = 0 nobody can lose less than anybody else. The witness has fl(1 − p) + p, which is above 1,
+/// so that its predictions seem to prove that every u lost more than 1.
+#[test]
+fn a_rounding_of_a_witness_beats_nobody() {
+    let ledger = without_features(Hinge {}, &[(0.0, 1.0, 1.0); 100]);
+    assert_eq!(ledger.loss(), 100.0);
+    let mut rounded_up = 0;
+    for k in 1..100 {
+        // 1 − p is above 2²⁰, where doubles are half as dense as below.
+        let p = 1.0 - 2_f64.powi(20) - f64::from(k) / 777.0;
+        rounded_up += i32::from((1.0 - p) + p > 1.0);
+        let witness = without_features(Hinge {}, &[(p, 1.0, 1.0); 100]);
+        let testimony = witness.minorant().testify(ledger.comparators(), ledger.coordinates());
+        assert_eq!(ledger.point(&[testimony]).beats_up_to(), None, "{k}");
+    }
+    assert!(rounded_up > 20, "{rounded_up}");
+}
+
+/// The slopes of 1 are lost in 2⁵³. The predictions lost −2⁵³, and u = −r loses −r(2⁵³ + 3000).
+#[test]
+fn nobody_is_beaten_beyond_the_slopes_that_were_lost() {
+    let large = 2_f64.powi(53);
+    let mut ledger = Ledger::new(Linear {}, ball(1.0));
+    let x = Features::new(&[0], &[1.0]).unwrap();
+    ledger.observe(&Example::new(x, large), -1.0).unwrap();
+    (0..3000).for_each(|_| ledger.observe(&Example::new(x, 1.0), 0.0).unwrap());
+    assert_eq!((ledger.loss(), ledger.minorant().slopes()), (-large, &[large][..]));
+    let beaten = ledger.point(&[]).beats_up_to().unwrap();
+    let mut more = ExactSum::default();
+    more.add(large);
+    more.add_product(-beaten, large + 3000.0);
+    assert!(more.value() >= 0.0 && beaten > 0.999, "{beaten}");
+}
+
+/// A slope of 1e-200 has a square that is too small for a double, and it is the longest gradient.
+#[test]
+fn no_gradient_is_longer_than_the_longest() {
+    let mut batch = Batch::default();
+    batch.push(&[0], &[1.0], 1e-200).unwrap();
+    let (example, fresh) = (batch.get(0), Ledger::new(Linear {}, ball(1.0)));
+    let round = Round::on(&Linear {}, 0.0, &example);
+    let (mut singly, mut together) = (fresh.clone(), fresh);
+    singly.record(&example, &round).unwrap();
+    together.record_rows(batch.rows(), &[round]).unwrap();
+    for ledger in [singly, together] {
+        assert!(ledger.gradient_norm_max() >= 1e-200, "{:e}", ledger.gradient_norm_max());
+    }
 }
 
 #[test]
@@ -537,6 +646,40 @@ fn rounds_since_an_earlier_state_are_judged_alone() {
     assert!(before.verdict_since(&after).is_none());
     assert!(after.verdict_since(&Ledger::new(Hinge {}, comparators())).is_none());
     assert_eq!(after.verdict_since(&after).unwrap().certificate, 0.0);
+}
+
+/// 2¹⁰⁶ and 2⁵³ come first. After them the sum of the losses is 2¹⁰⁶, and what it lost is 2⁵³, whether or
+/// not losses of 1 are added.
+#[test]
+fn losses_of_a_part_that_were_lost_are_allowed_for() {
+    let mut ledger = Ledger::new(Linear {}, ball(1.0));
+    let nothing = Features::new(&[], &[]).unwrap();
+    let lose = |ledger: &mut Ledger, loss| {
+        ledger.observe(&Example::new(nothing, loss), 1.0).unwrap();
+    };
+    [2_f64.powi(106), 2_f64.powi(53)].into_iter().for_each(|loss| lose(&mut ledger, loss));
+    let before = ledger.clone();
+    (0..3000).for_each(|_| lose(&mut ledger, 1.0));
+    let since = ledger.verdict_since(&before).unwrap();
+    assert_eq!((since.rounds, since.sequential_risk), (3000, 0.0));
+    // Where x = 0 every u loses nothing.
+    assert!(since.certificate >= 1.0, "{since:?}");
+}
+
+/// Slopes of 1 leave no trace in S after one of 2⁵³.
+#[test]
+fn slopes_of_a_part_that_were_lost_are_allowed_for() {
+    let free = Comparators::from(UnitFree { radius: Positive::ONE });
+    for comparators in [ball(1.0).into(), free] {
+        let mut ledger = Ledger::new(Linear {}, comparators);
+        let x = Features::new(&[0], &[1.0]).unwrap();
+        ledger.observe(&Example::new(x, 2_f64.powi(53)), 0.0).unwrap();
+        let before = ledger.clone();
+        (0..3000).for_each(|_| ledger.observe(&Example::new(x, 1.0), 0.0).unwrap());
+        let since = ledger.verdict_since(&before).unwrap();
+        // u = −1 loses −1 in every round.
+        assert!(since.rounds == 3000 && since.certificate >= 1.0, "{since:?}");
+    }
 }
 
 /// Rows of all kinds: with and without gaps, without features, and some with slope 0.

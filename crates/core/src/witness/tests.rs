@@ -318,3 +318,18 @@ fn extremes_stay_numbers() {
         }
     }
 }
+
+/// 0.6 of the least double is rounded up to the least double. No witness may prove that u = 0 loses as
+/// much.
+#[test]
+fn losses_below_the_range_of_doubles_are_allowed_for() {
+    let (least, mut batch) = (f64::from_bits(1), Batch::default());
+    batch.push_weighted(&[], &[], least, Importance::new(0.6).unwrap()).unwrap();
+    let (witnesses, ledger) = play(Absolute {}.into(), false, &batch);
+    let ball = Ball { radius: Positive::new(1e-100).unwrap() }.into();
+    for minorant in witnesses.minorants() {
+        assert_eq!(minorant.offset(), least);
+        let floor = minorant.floor(&ball, ledger.coordinates());
+        assert!(floor < least, "{floor:e}");
+    }
+}

@@ -135,3 +135,19 @@ impl Top for HingeTop {
         self.log.is_sound(filters) && self.hedge.is_sound(&PRIOR)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two decisions whose losses differ by 1, once. If the mean of the decisions is half a unit in the
+    /// last place off in every round, that makes more than Δ in the end.
+    #[test]
+    fn a_rounding_in_every_round_is_allowed_for() {
+        let mut top = HingeTop::new();
+        top.hedge.learn(&[1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let rounds = 2_f64.powi(80);
+        let cost = top.cost_over_witness(0, rounds).data;
+        assert!(cost >= 0.5 * f64::EPSILON * rounds, "{cost}");
+    }
+}

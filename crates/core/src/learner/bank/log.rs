@@ -257,3 +257,20 @@ impl Top for Log {
 }
 
 const _: () = assert!(LANES == 8 && MIXER == LANES + FILTERS && WITNESS == 12 && BASE == 16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_machine::Plain;
+
+    /// If the mixture of every round is half a unit in the last place too small, that makes more in the
+    /// end than ln(1/π) + ln T.
+    #[test]
+    fn a_rounding_in_every_round_is_allowed_for() {
+        let mut top = Log::new();
+        top.bayes.learn::<<Plain as Registers>::Four>(&[0.5; EXPERTS], 1.0, 1.0);
+        let rounds = 2_f64.powi(80);
+        let cost = top.cost_over_witness(0, rounds).data;
+        assert!(cost >= 0.5 * f64::EPSILON * rounds, "{cost}");
+    }
+}

@@ -203,4 +203,14 @@ mod tests {
             prop_assert_eq!(seen(&values).1.to_bits(), seen(&stretched).1.to_bits());
         }
     }
+
+    /// The reciprocals of the largest singles lie below the normal range, where they have fewer digits.
+    #[test]
+    fn no_value_is_beyond_its_own_unit() {
+        let (from, to) = (2.0_f32.powi(126).to_bits(), f32::MAX.to_bits());
+        for x in (from..=to).step_by(16_001).map(f32::from_bits) {
+            let product = f64::from(x) * f64::from(unit_of(x));
+            assert!(product < 1.0 + 1e-7 && x * unit_of(x) <= 1.0, "{x:e}: {product}");
+        }
+    }
 }

@@ -255,3 +255,24 @@ impl Top for SquareTop {
             && self.first_loss >= 0.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_machine::Plain;
+
+    /// Labels in a range of 1. If the mixture of every round is half a unit in the last place too small,
+    /// that makes more in the end than ln(1/π) + ln T.
+    #[test]
+    fn a_rounding_in_every_round_is_allowed_for() {
+        let mut top = SquareTop::new();
+        top.aggregate.learn::<Plain>(&[0.5; EXPERTS], 0.5, 1.0, 1.0, 1.0);
+        for label in [0.0, 1.0] {
+            top.targets.learn(label, 1.0);
+        }
+        let rounds = 2_f64.powi(80);
+        let cost = top.cost_over_witness(0, rounds).data;
+        // The factor from the logarithm of the mixture to the bound is (hi − lo)²/2.
+        assert!(cost >= 0.5 * 0.5 * f64::EPSILON * rounds, "{cost}");
+    }
+}

@@ -277,4 +277,18 @@ mod tests {
             prop_assert!((targets.spread() * targets.unit() - spread).abs() < 1e-9);
         }
     }
+
+    /// 1.7·10⁹ + 0.005 is rounded to a multiple of 2⁻²². Going back shows that, and loses nothing more.
+    #[test]
+    fn there_and_back_is_off_by_no_more_than_is_said() {
+        let mut targets = Targets::new();
+        for label in [1.7e9, 1.7e9 + 1.0, 1.7e9 + 5.0] {
+            targets.learn(label, 1.0);
+        }
+        assert_eq!(targets.unit(), 1.0);
+        for number in (0..1000).map(|k| f64::from(k) / 200.0) {
+            let off = (targets.inward(targets.outward(number)) - number).abs();
+            assert!(off <= targets.rounding(), "{number}: {off:e}");
+        }
+    }
 }

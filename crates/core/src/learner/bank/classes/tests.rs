@@ -265,3 +265,58 @@ fn hostile_streams_leave_it_sound() {
         assert!(bank.continues(&SoftmaxBank::new()), "shape {shape}");
     }
 }
+
+/// The data-dependent bound, for comparators of radius 1 without units.
+fn promised(bank: &SoftmaxBank) -> f64 {
+    let radius = crate::number::Positive::ONE;
+    bank.promise(&crate::comparators::UnitFree { radius }.into()).data.unwrap().total
+}
+
+/// Rows without features of the classes 0 and 1.
+fn two_classes() -> SoftmaxBank {
+    let mut batch = Batch::default();
+    (0..20_u32).for_each(|t| batch.push(&[], &[], f64::from(t % 2)).unwrap());
+    learned(&batch).0
+}
+
+/// A class that comes late, with a large importance, costs far more than equal probabilities would.
+#[test]
+fn new_classes_are_paid_for() {
+    let mut batch = Batch::default();
+    (0..40).for_each(|_| batch.push(&[], &[], 0.0).unwrap());
+    batch.push_weighted(&[], &[], 1.0, Importance::new(1000.0).unwrap()).unwrap();
+    let (bank, rounds) = learned(&batch);
+    let lost: f64 = rounds.iter().map(|round| round.loss).sum();
+    // u = 0 loses ln 2 at most.
+    let regret = lost - 1040.0 * std::f64::consts::LN_2;
+    assert!(regret > 1000.0 && promised(&bank) >= regret, "{regret} {}", promised(&bank));
+}
+
+/// After ten million rounds in which a witness was certain and right, the bank has lost half of the
+/// pinch more than the witness in each.
+#[test]
+fn pinches_are_paid_for() {
+    let mut bank = two_classes();
+    bank.rounds += 10_000_000;
+    bank.costs.pinches -= 1e7 * ln(1.0 - PINCH);
+    assert!(promised(&bank) >= 0.5 * PINCH * 1e7, "{}", promised(&bank));
+}
+
+/// The same for mixtures that were a unit in the last place of singles too small, for 2³⁴ rounds.
+#[test]
+fn singles_are_paid_for() {
+    let mut bank = two_classes();
+    let (rounds, unit) = (1_u64 << 34, f64::from(f32::EPSILON));
+    bank.rounds += rounds;
+    bank.costs.roundings -= rounds as f64 * ln(1.0 - unit);
+    assert!(promised(&bank) >= rounds as f64 * unit, "{}", promised(&bank));
+}
+
+/// If the mixture of every round is half a unit in the last place too small, that makes more in the
+/// end than ln(1/π) + ln T.
+#[test]
+fn a_rounding_in_every_round_is_allowed_for() {
+    let mut bank = two_classes();
+    bank.rounds = 1 << 62;
+    assert!(promised(&bank) >= 0.5 * f64::EPSILON * bank.rounds as f64, "{}", promised(&bank));
+}
