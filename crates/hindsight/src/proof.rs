@@ -540,4 +540,54 @@ mod tests {
             assert_eq!(least, f64::NEG_INFINITY, "{careful}");
         }
     }
+
+    #[test]
+    fn what_may_be_off_in_a_box_counts_where_its_product_underflows() {
+        // S comes out as 0. In truth it may be 10⁻³⁰⁰, and a side of 10⁻¹⁰⁰ gains 10⁻⁴⁰⁰.
+        assert!(support_above(&cube(1e-100), &[0.0], 1e-300, 0.0) > 0.0);
+        // With so much curvature the best comparator is 10⁻⁴⁰⁰, and gains 10⁻⁷⁰⁰/2.
+        assert!(support_above(&cube(1.0), &[0.0], 1e-300, 1e100) > 0.0);
+    }
+
+    #[test]
+    fn a_slope_whose_quotient_underflows_is_apart_from_its_line() {
+        // The quotient of 10⁻³⁰⁵ and 10²⁰ comes out as 0, which is a line that does not rise. The
+        // slopes cancel, but the lines do not: the comparator 10³⁰ loses nothing.
+        let far = 1e30;
+        let features = Features::new(&[0], &[1.0]).unwrap();
+        let mut proof = Proof::new(NonNegative::ZERO, 1, true);
+        for (slope, importance) in [(1e-305, 1e20), (-1e-305, 1.0)] {
+            let importance = Importance::new(importance).unwrap();
+            let example = Example { features, label: far, importance };
+            proof.add(&Absolute {}, &example, slope);
+        }
+        proof.finish();
+        assert_eq!(proof.slopes(), [0.0]);
+        let (floor, _) = proof.floor(&ball(far));
+        assert!(floor <= 0.0, "{floor:e}");
+    }
+
+    #[test]
+    fn slopes_of_classes_that_were_rounded_are_apart_from_their_lines() {
+        let rng = &mut Rng::new(9);
+        let features = Features::new(&[0], &[1.0]).unwrap();
+        for _ in 0..100 {
+            // Two classes, of which the first has the probability p. The slopes ±wp are rounded.
+            // Those of the second example, of the other class, are the same numbers and exact.
+            let (weight, p) = (3.0 + rng.unit(), 0.5 + 0.4 * rng.unit());
+            let rounded = weight * p;
+            let off = Exact::from(weight) * p.into() - rounded.into();
+            let mut proof = Proof::new(NonNegative::ZERO, 2, true);
+            for (weight, slopes) in [(weight, [rounded, -rounded]), (4.0, [-rounded, rounded])] {
+                let line = ClassLine { weight, value: 0.0, at_zero: 0.0, slopes: &slopes };
+                proof.add_classes(line, &features, 1.0, 1.0);
+            }
+            proof.finish();
+            assert_eq!(proof.slopes(), [0.0; 2]);
+            // The sum of the two lines falls by √2 times what is off.
+            let (floor, _) = proof.floor(&ball(1e6));
+            assert!(Exact::from(floor) <= -(Exact::from(1.4e6) * off.abs()), "{weight} {p}");
+            assert!(floor >= -1e-7, "{floor}");
+        }
+    }
 }

@@ -174,4 +174,52 @@ mod tests {
         }
         assert!(penalty_above(1.0, 1e-200) > 0.0);
     }
+
+    #[test]
+    fn billions_of_additions_lose_more_than_a_dozen_roundings() {
+        // The sum of 2⁵³, of 2³⁰ ones and of 2³⁰ numbers 2⁻²³. A one is half a unit in the last
+        // place of 2⁵³: it is counted among the errors. There 2⁻²³ is half a unit in the last place
+        // of 2³⁰: it is lost. All additions of a kind do the same, so a few of them are enough.
+        let (large, many, small) = (53_f64.exp2(), 30_f64.exp2(), (-23_f64).exp2());
+        let state = |lost: f64| -> Sum {
+            let fields = serde_json::json!({ "rounded": large, "lost": lost });
+            serde_json::from_value(fields).unwrap()
+        };
+        let after = |mut sum: Sum, term: f64| {
+            sum.add(term);
+            sum
+        };
+        for ones in [0.0, 1.0, 12345.0, many - 1.0] {
+            assert_eq!(after(state(ones), 1.0), state(ones + 1.0));
+        }
+        assert_eq!(after(state(many), small), state(many));
+        let exact = Exact::from(large) + Exact::from(many) + Exact::from(many) * Exact::from(small);
+        let error = exact.clone() - state(many).value().into();
+        assert_eq!(error, Exact::from(128.0));
+        assert!(error <= Exact::from(grain(1 + (1 << 31))) * exact);
+    }
+
+    #[test]
+    fn gains_and_penalties_below_the_normal_numbers_are_never_too_small() {
+        // The square of r is 0.6 of the least double and comes out as all of it.
+        let (r, curvature) = (0.775 * (-537_f64).exp2(), 1000_f64.exp2());
+        let m = (curvature * r).next_up();
+        assert!(value(r, m, curvature) <= gain_above(r, m, curvature).into());
+        // The square of m is 10⁻⁴⁰⁰, and half the least double comes out as 0.
+        for r in [1.0, f64::INFINITY] {
+            assert!(gain_above(r, 1e-200, 1.0) > 0.0);
+        }
+        // The curvature times 256.5 comes out as 256 times the least double.
+        let (r, least) = (256.5, f64::from_bits(1));
+        let penalty = Exact::from(0.5) * Exact::from(least) * square(r);
+        assert!(penalty <= penalty_above(least, r).into());
+    }
+
+    #[test]
+    fn a_sum_is_never_too_small() {
+        for (a, b) in [(1.0, 1e-20), (-1.0, 1e-20), (1e16, 1.0), (-1e16, 0.9)] {
+            assert!(Exact::from(a) + Exact::from(b) <= sum_above(a, b).into(), "{a} {b}");
+        }
+        assert_eq!(sum_above(1.0, 0.0), 1.0);
+    }
 }

@@ -795,6 +795,22 @@ mod tests {
     }
 
     #[test]
+    fn columns_that_look_independent_by_rounding_prove_nothing_everywhere() {
+        // Two columns that differ by a last place of one row. Their least second derivative is
+        // 10⁻¹⁴, and far less than the rounding of the largest. The comparator (−2²³, 2²³) loses
+        // nothing.
+        for large in 1000..1100_u16 {
+            let x = f32::from(large);
+            let mut batch = Batch::default();
+            batch.push(&[0, 1], &[x, x], 0.0).unwrap();
+            batch.push(&[0, 1], &[1.0, 1.0 + f32::EPSILON], 1.0).unwrap();
+            assert_eq!(cost(square, 0.0, &batch, &[-8_388_608.0, 8_388_608.0]), Exact::zero());
+            let floor = gram(&batch, 0.0).least_loss(None).everywhere();
+            assert!(floor.is_none_or(|floor| floor <= 0.0), "{large} {floor:?}");
+        }
+    }
+
+    #[test]
     fn rearranged_statistics_are_those_of_rearranged_columns() {
         let (batch, _) = rows(&mut Rng::new(6), false);
         let mut turned = Batch::default();
@@ -807,5 +823,87 @@ mod tests {
         assert_eq!(rearranged, expected);
         assert!(rearranged.is_sound(20, 4) && !rearranged.is_sound(19, 4));
         assert!(!rearranged.is_sound(20, 3));
+    }
+
+    #[test]
+    fn a_curvature_that_was_rounded_up_has_its_allowance() {
+        // In units of 2⁻⁷⁴, 3σ is 2⁵⁴ + 14, and comes out as 2⁵⁴ + 20. With this curvature the best
+        // comparator is u, which costs about (κ/2)u². The lower bound touches its cost, so it is too
+        // large for the true curvature.
+        let u = 45.0 / 32.0;
+        let sigma = 6_004_799_503_160_666.0 * (-74_f64).exp2();
+        let (_, most) = curvatures(sigma, 3);
+        assert_eq!(most, (54_f64.exp2() + 20.0) * (-74_f64).exp2());
+        for eighth in 0..8 {
+            let mut batch = Batch::default();
+            batch.push(&[0], &[1.0], u * (1.0 + (-21_f64).exp2())).unwrap();
+            batch.push(&[0], &[(-50_f32).exp2()], 225.0 * (-28_f64).exp2()).unwrap();
+            // The last label decides in which direction the cost itself is rounded.
+            batch.push(&[], &[], f64::from(eighth) * (-39_f64).exp2()).unwrap();
+            let priced = gram(&batch, sigma).price(&[u], most);
+            let lower = priced.lower(priced.gain_unit_free(&Scales::ones(1), 2.0));
+            let exact = cost(square, sigma, &batch, &[u]);
+            assert!(Exact::from(lower) <= exact, "{eighth} {lower}");
+            assert!(Exact::from(lower * (1.0 + 1e-14)) >= exact, "{eighth} {lower}");
+        }
+    }
+
+    #[test]
+    fn long_sums_have_the_errors_of_their_errors() {
+        // Beside the square of 2²⁷, the squares that follow are errors of the sum. These are added
+        // up in one double, and every addition is rounded.
+        let mut batch = Batch::default();
+        for t in 0..1000 {
+            let x = if t == 0 { 27_f32.exp2() } else { 0.9 };
+            batch.push(&[0], &[x], 3.0 * f64::from(x)).unwrap();
+        }
+        let told = told(&gram(&batch, 0.0), &[3.0], &ball(10.0));
+        assert!(told.lower <= 0.0 && 0.0 <= told.upper, "{told:?}");
+    }
+
+    #[test]
+    fn slopes_of_tangents_that_cancelled_have_their_allowance() {
+        // Σ y·x is 1 and comes out as 0, also in twice the precision. The tangent at 0 is 5 − 2u.
+        let [large, middle] = [120_f32, 60.0].map(f32::exp2);
+        let mut batch = Batch::default();
+        for x in [large, middle, 1.0, -large, -middle] {
+            batch.push(&[0], &[x], 1.0).unwrap();
+        }
+        let gram = gram(&batch, 0.0);
+        let priced = gram.price(&[0.0], 0.0);
+        assert_eq!(priced.slopes, [0.0]);
+        let tangent = gram.least_loss(None).minorant(&priced);
+        for radius in [1.0, 1e20] {
+            let ball = Ball { radius: Positive::new(radius).unwrap() };
+            let ledger = rueful_core::Ledger::new(rueful_core::loss::Square {}, ball);
+            let floor = tangent.floor(ledger.comparators(), ledger.coordinates());
+            assert!(floor <= 5.0 - 2.0 * radius, "{floor}");
+        }
+        let scales = Scales { columns: vec![large], label: 1.0 };
+        let tangent = gram.least_loss(Some(&scales)).minorant(&priced);
+        for radius in [1.0, 1e40] {
+            let floor = floor(&tangent, &batch, radius);
+            assert!(floor <= 5.0 - 2.0 * radius / f64::from(large), "{floor}");
+        }
+    }
+
+    /// A price with this slope, where everything may be off by so much.
+    fn priced(slope: f64, off: f64) -> Priced {
+        Priced { cost: 0.0, offset: 0.0, off, slopes: vec![slope], off_each: vec![0.0] }
+    }
+
+    #[test]
+    fn a_value_may_be_a_rounding_and_its_error_larger_than_it_looks() {
+        // The sum with the error is rounded to −1, below which doubles are farther apart than above.
+        let value = -1.0 - f64::EPSILON;
+        let off = 1.125 * f64::EPSILON;
+        let most = Exact::from(value) + Exact::from(0.5 * f64::EPSILON) + off.into();
+        assert!(most <= priced(0.0, off).above(value).into());
+    }
+
+    #[test]
+    fn a_gain_that_underflows_is_a_gain() {
+        // A comparator of 10⁻²⁰⁰ gains 10⁻⁴⁰⁰.
+        assert!(priced(1e-200, 0.0).gain_unit_free(&Scales::ones(1), 1e-200) > 0.0);
     }
 }

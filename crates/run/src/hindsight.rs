@@ -325,3 +325,61 @@ pub fn bound_mistakes(
     let mistakes = ledger.mistakes();
     Ok(MistakeReport { mistakes, bound: found.bound, norm: found.norm, hinge: found.hinge })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A report on a comparator with this loss per round.
+    fn report(loss: f64) -> HindsightReport {
+        HindsightReport {
+            examples: 1,
+            comparator: Some(Interval { lower: loss, upper: loss }),
+            contradiction: None,
+            norm: 0.0,
+            relative_gap: 0.0,
+            converged: true,
+            tolerance: 0.0,
+            passes: 1,
+            method: Method::Newton,
+            largest_weights: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn means_of_losses_lie_on_either_side_of_the_quotient() {
+        let mean = |total: f64, examples: u64| {
+            per_round(&Solution {
+                lower: total,
+                upper: total,
+                relative_gap: 0.0,
+                comparator: Vec::new(),
+                examples,
+                passes: 1,
+                method: Method::Newton,
+                converged: true,
+                contradiction: None,
+            })
+        };
+        // The double next to 1/5 is larger, and the one next to 1/3 is smaller.
+        assert!(mean(1.0, 5).lower < 0.2);
+        assert!(mean(1.0, 3).upper > 1.0 / 3.0);
+    }
+
+    #[test]
+    fn what_the_quotient_of_a_loss_lost_is_in_its_regret() {
+        // The quotients cancel with the comparator's loss. What is left is what they lost: 1.8·10⁻¹⁷
+        // and −1.1·10⁻¹⁷.
+        let regret =
+            |rounds: u64| report(1.0 / rounds as f64).regret_between((1.0, 1.0), rounds).unwrap();
+        assert!(regret(3).upper >= (-54_f64).exp2() / 3.0 && regret(3).lower < 0.0);
+        assert!(regret(5).lower <= -1.11e-17 && regret(5).upper > 0.0);
+    }
+
+    #[test]
+    fn the_difference_of_losses_is_rounded_outwards() {
+        // Beside 1, a loss of ±10⁻²⁰ is lost.
+        let regret = |loss: f64| report(-1.0).regret_between((loss, loss), 1).unwrap();
+        assert!(regret(-1e-20).lower < 1.0 && regret(1e-20).upper > 1.0);
+    }
+}

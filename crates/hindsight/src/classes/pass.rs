@@ -256,4 +256,36 @@ mod tests {
         }
         assert_eq!(one.examples(), 0);
     }
+
+    /// A pass over an example of the first of 4096 classes, at a lead of t for its score, in a ball
+    /// of radius 2t.
+    fn pass_over_many_classes(t: f64) -> (Pass, f64) {
+        let comparators = Ball { radius: Positive::new(2.0 * t).unwrap() }.into();
+        let frame = Frame::new(ClassLoss::Softmax {}, &comparators, (0..4096).collect(), &[1.0]);
+        let visit = frame.visit(vec![t]);
+        let mut batch = Batch::default();
+        batch.push(&[0], &[1.0], 0.0).unwrap();
+        let mut pass = Pass::new(&visit, false);
+        pass.add_classes(&frame, &visit, batch.rows()).unwrap();
+        let floor = pass.floor(&visit);
+        (pass, floor)
+    }
+
+    #[test]
+    fn sums_over_many_classes_have_their_allowance() {
+        // The loss is ln(1 + 4095e^{−t}), and the sum has as many roundings. Where the last 2048
+        // terms are added, a unit in the last place is 2⁻⁴¹. Terms of 1 − 0.55·2⁻⁴¹ are all rounded
+        // downwards, and those of 1 − 1.45·2⁻⁴¹ upwards.
+        let ln_4096 = 12.0 * std::f64::consts::LN_2;
+        let above = |loss: f64| loss * (1.0 + 4.0 * f64::EPSILON);
+        let t = 0.55 * (-41_f64).exp2();
+        let (pass, _) = pass_over_many_classes(t);
+        assert!(pass.upper() >= above(ln_4096 - 0.9995 * t), "{}", pass.upper() - ln_4096);
+        assert!(pass.upper() <= ln_4096 + 1e-10);
+        // The best comparator has a lead of 2t.
+        let t = 1.45 * (-41_f64).exp2();
+        let (_, floor) = pass_over_many_classes(t);
+        assert!(floor <= above(ln_4096 - 0.9995 * 2.0 * t), "{}", floor - ln_4096);
+        assert!(floor >= ln_4096 - 1e-10);
+    }
 }

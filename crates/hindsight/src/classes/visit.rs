@@ -236,3 +236,67 @@ pub(super) struct Standing {
     pub(super) hessian: Option<Hessian>,
     pub(super) point: Point,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_core::classes::ClassLoss;
+    use rueful_core::set::Ball;
+    use rueful_core::{Batch, Importance, Positive};
+    use std::f64::consts::LN_2;
+
+    /// What a visit at a matrix finds out about rows of one feature, which is 1, in a ball of a
+    /// radius. Each row is given by its class and its importance.
+    fn visited(
+        (loss, classes): (ClassLoss, u32),
+        (radius, u): (f64, &[f64]),
+        rows: &[(f64, f64)],
+    ) -> Standing {
+        let mut batch = Batch::default();
+        for &(class, importance) in rows {
+            let importance = Importance::new(importance).unwrap();
+            batch.push_weighted(&[0], &[1.0], class, importance).unwrap();
+        }
+        let comparators = Ball { radius: Positive::new(radius).unwrap() }.into();
+        let frame = Frame::new(loss, &comparators, (0..classes).collect(), &[1.0]);
+        let mut matrix = u.to_vec();
+        matrix.resize(frame.len(), 0.0);
+        let temperature = if loss == (ClassLoss::Softmax {}) { 1.0 } else { 1e-9 };
+        let mut visit = Visit::new(&frame, matrix, temperature, None);
+        visit.observe(batch.rows());
+        visit.finish()
+    }
+
+    #[test]
+    fn sums_over_many_classes_have_their_allowance() {
+        // The loss is ln(1 + 4095e^{−t}), and the sum has as many roundings. Where the last 2048
+        // terms are added, a unit in the last place is 2⁻⁴¹. Terms of 1 − 0.55·2⁻⁴¹ are all rounded
+        // downwards, and those of 1 − 1.45·2⁻⁴¹ upwards.
+        let ln_4096 = 12.0 * LN_2;
+        let above = |loss: f64| loss * (1.0 + 4.0 * f64::EPSILON);
+        let at = |t: f64| visited((ClassLoss::Softmax {}, 4096), (2.0 * t, &[t]), &[(0.0, 1.0)]);
+        let t = 0.55 * (-41_f64).exp2();
+        let upper = at(t).upper;
+        assert!(upper >= above(ln_4096 - 0.9995 * t), "{}", upper - ln_4096);
+        assert!(upper <= ln_4096 + 1e-10);
+        // The best comparator has a lead of 2t.
+        let t = 1.45 * (-41_f64).exp2();
+        let (floor, _) = at(t).floor;
+        assert!(floor <= above(ln_4096 - 0.9995 * 2.0 * t), "{}", floor - ln_4096);
+        assert!(floor >= ln_4096 - 1e-10);
+    }
+
+    #[test]
+    fn every_addition_to_the_slopes_is_allowed_for() {
+        // Importances of less than half a unit in the last place of S are lost one by one. A last row
+        // of the other class makes S come out as 0. With a lead of 1 for the first class, all rows
+        // lose nothing but the last one, which loses 2.
+        let small = 0.49 * f64::EPSILON;
+        let mut rows = vec![(0.0, small); 2001];
+        rows[0].1 = 1.0;
+        rows.push((1.0, 1.0));
+        let found = visited((ClassLoss::MulticlassHinge {}, 2), (1.0, &[]), &rows);
+        assert_eq!(found.gradient, [0.0; 2]);
+        assert!((2.0 - 1e-11..=2.0).contains(&found.floor.0), "{}", found.floor.0 - 2.0);
+    }
+}
