@@ -55,6 +55,7 @@ pub mod learner;
 pub mod ledger;
 mod lines;
 pub mod loss;
+mod norms;
 mod number;
 pub mod request;
 mod round;

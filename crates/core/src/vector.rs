@@ -5,8 +5,8 @@
 //! data, take loops without indices that the compiler can vectorise. They make the same additions
 //! in the same order.
 
-use crate::exact::ExactSum;
 use crate::features::Features;
+use crate::norms;
 
 /// How many sums run side by side.
 const LANES: usize = 8;
@@ -163,10 +163,10 @@ pub(crate) fn clip(
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3])
 }
 
-/// ‖v‖, with only a few roundings: the squares are added up exactly, and they may be beyond the
-/// range of doubles.
+/// ‖v‖, with only a few roundings. It does not depend on the order of the numbers, and their squares
+/// may be beyond the range of doubles.
 pub(crate) fn norm(v: impl Iterator<Item = f64>) -> f64 {
-    ExactSum::of_squares(v).root()
+    norms::norm(&v.collect::<Vec<_>>())
 }
 
 /// ‖x‖² of stored values.

@@ -46,6 +46,7 @@ use crate::comparators::Comparators;
 use crate::features::{Example, Features};
 use crate::ledger::{Minorant, Testimony};
 use crate::loss::Loss;
+use crate::norms::{self, Quads};
 use crate::sum::Sum;
 use crate::vector;
 use rueful_machine::{Fours, Lines, Plain, Registers, prefetch};
@@ -655,15 +656,24 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         coordinates: Coordinates<'_>,
     ) -> Vec<Testimony> {
         let unit_free = comparators.radius().filter(|_| comparators.is_unit_free());
-        let testify = |witness| match (unit_free, coordinates.ruler()) {
-            (Some(radius), Some(ruler)) => {
-                let cells = 0..self.slopes.len();
-                let slopes = cells.map(move |cell| self.slope(cell, witness));
-                self.minorant_of(witness, Vec::new()).testify_unit_free(radius, ruler, slopes)
-            }
-            _ => self.minorant(witness).testify(comparators, coordinates),
+        let (Some(radius), Some(ruler)) = (unit_free, coordinates.ruler()) else {
+            let all = self.minorants();
+            return all.map(|witness| witness.testify(comparators, coordinates)).collect();
         };
-        (0..WITNESSES).map(testify).collect()
+        let (norms, least) = (self.norms_in(ruler.largest()), ruler.least());
+        let testify = |(witness, norm)| {
+            let minorant = self.minorant_of(witness, Vec::new());
+            minorant.testify_unit_free(radius, norm, ruler, least)
+        };
+        norms.into_iter().enumerate().map(testify).collect()
+    }
+
+    /// ‖S/N‖ of all witnesses, for S = Σ a_s x_s and N by cell.
+    fn norms_in(&self, units: &[f32]) -> Each {
+        let count = self.slopes.len().min(units.len());
+        let all = ScaledSlopes { slopes: &self.slopes[..count], apart: &self.apart, units };
+        let one_by_one = |witness| norms::norm_in(&self.slopes_of(witness), units);
+        norms::norms_of_four(all).unwrap_or_else(|| std::array::from_fn(one_by_one))
     }
 
     /// The minorants of all witnesses.
@@ -696,7 +706,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     fn length(&self, witness: usize) -> f64 {
         let slopes: Vec<f64> = self.slopes.iter().map(|slopes| slopes.0[witness]).collect();
         match &self.units {
-            None => vector::norm(slopes.iter().copied()),
+            None => norms::norm(&slopes),
             Some(units) => vector::norm(units.scaled(&slopes)),
         }
     }
@@ -794,6 +804,28 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
             && is_size(self.reach)
             && is_size(self.importance)
             && self.sums.are_sound()
+    }
+}
+
+/// S/N of all witnesses, by cell.
+#[derive(Clone, Copy)]
+struct ScaledSlopes<'a> {
+    slopes: &'a [Slopes],
+    apart: &'a [Slopes],
+    units: &'a [f32],
+}
+
+impl Quads for ScaledSlopes<'_> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.slopes.len()
+    }
+
+    #[inline(always)]
+    fn quad<F: Fours>(&self, at: usize) -> F {
+        let slopes = F::load(&self.slopes[at].0);
+        let apart = self.apart.get(at).map_or(F::all(0.0), |apart| F::load(&apart.0));
+        norms::divided(slopes + apart, F::all_of_single(self.units[at]))
     }
 }
 

@@ -4,6 +4,7 @@ use super::line::Line;
 use crate::cells::Coordinates;
 use crate::comparators::Comparators;
 use crate::features::Features;
+use crate::norms;
 use crate::number::NonNegative;
 use crate::round::Round;
 use crate::rows::Rows;
@@ -242,21 +243,17 @@ impl Minorant {
     /// The lower bound for unit-free comparators. It leaves out the penalty, which is about raw
     /// weights. Without the penalty it is still a lower bound.
     fn unit_free_line(&self, ruler: &Ruler) -> Line {
-        self.unit_free_line_of(ruler, self.slopes.iter().copied())
+        self.unit_free_line_of(norms::norm_in(&self.slopes, ruler.largest()), ruler, ruler.least())
     }
 
-    /// `unit_free_line` with an S that is stored elsewhere.
-    pub(super) fn unit_free_line_of<'a>(
-        &self,
-        ruler: &'a Ruler,
-        slopes: impl Iterator<Item = f64> + Clone + 'a,
-    ) -> Line {
+    /// `unit_free_line` with an S that is stored elsewhere, whose ‖S/N‖ is known, as is the least N.
+    pub(super) fn unit_free_line_of(&self, norm: f64, ruler: &Ruler, least: f32) -> Line {
         let label = ruler.label();
         Line {
             offset: self.offset.value(),
-            norm: label * vector::norm(ruler.scaled(slopes)),
+            norm: label * norm,
             curvature: 0.0,
-            slack: (self.slack_at_zero(), label * self.slack_for(self.breadth, ruler)),
+            slack: (self.slack_at_zero(), label * self.slack_for(self.breadth, least)),
         }
     }
 
@@ -274,9 +271,9 @@ impl Minorant {
         self.relative_slack() * self.length + self.products_lost()
     }
 
-    /// A bound on ‖e/N‖, for unit-free comparators.
-    fn slack_for(&self, breadth: f64, ruler: &Ruler) -> f64 {
-        self.relative_slack() * breadth + self.products_lost() / f64::from(ruler.least())
+    /// A bound on ‖e/N‖, for unit-free comparators. `least` is the least N.
+    fn slack_for(&self, breadth: f64, least: f32) -> f64 {
+        self.relative_slack() * breadth + self.products_lost() / f64::from(least)
     }
 
     /// A bound on the loss from products that are too small for a double.
@@ -290,13 +287,13 @@ impl Minorant {
 
     /// ‖S‖
     pub(crate) fn slopes_norm(&self) -> f64 {
-        vector::norm(self.slopes.iter().copied())
+        norms::norm(&self.slopes)
     }
 
     /// The value of the minorant at one u, without an allowance for rounding.
     pub fn at(&self, u: &[f64]) -> f64 {
         let linear: Sum = self.slopes.iter().zip(u).map(|(s, u)| s * u).collect();
-        let norm = vector::norm(u.iter().copied());
+        let norm = norms::norm(u);
         self.offset.value() + linear.value() + 0.5 * self.curvature() * norm * norm
     }
 
@@ -344,7 +341,7 @@ impl Minorant {
             offset: both(&Self::slack_at_zero),
             slopes: both(&Self::slack_per_unit),
             scaled_slopes: ruler.map_or(f64::INFINITY, |ruler| {
-                both(&|minorant: &Self| minorant.slack_for(minorant.breadth, ruler))
+                both(&|minorant: &Self| minorant.slack_for(minorant.breadth, ruler.least()))
             }),
         };
         Self::of_sums(rounds, self.offset.since(earlier.offset).value(), slopes, off)

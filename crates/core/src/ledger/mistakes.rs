@@ -13,6 +13,7 @@
 
 use crate::features::{Example, Features};
 use crate::loss::{Hinge, Loss, ZeroOne};
+use crate::norms;
 use crate::sum::Sum;
 use crate::vector;
 use serde::{Deserialize, Serialize};
@@ -104,7 +105,7 @@ impl MistakeWatch {
     /// The bounds for the rounds so far.
     pub fn bounds(&self) -> MistakeBounds {
         let above = 1.0 + ROUNDING;
-        let norm = vector::norm(self.comparator.iter().copied()) * above;
+        let norm = norms::norm(&self.comparator) * above;
         let learned = self.learned_norm() * above;
         let hinge = self.hinge.value() * above;
         let ux = norm * self.example_sq_max.sqrt() * above;

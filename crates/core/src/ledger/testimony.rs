@@ -41,14 +41,16 @@ impl Testimony {
 }
 
 impl Minorant {
-    /// The testimony about a unit-free ball, with an S that is stored elsewhere and not copied.
-    pub(crate) fn testify_unit_free<'a>(
+    /// The testimony about a unit-free ball, with an S that is stored elsewhere. Its ‖S/N‖ is given,
+    /// and the least N.
+    pub(crate) fn testify_unit_free(
         &self,
         radius: Positive,
-        ruler: &'a Ruler,
-        slopes: impl Iterator<Item = f64> + Clone + 'a,
+        norm: f64,
+        ruler: &Ruler,
+        least: f32,
     ) -> Testimony {
-        let line = self.unit_free_line_of(ruler, slopes);
+        let line = self.unit_free_line_of(norm, ruler, least);
         Testimony { rounds: self.rounds(), floor: line.floor(radius), line: Some(line) }
     }
 

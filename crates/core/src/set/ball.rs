@@ -3,6 +3,7 @@
 use super::{Bounded, FeasibleSet, LazyDot};
 use crate::cells::Coordinates;
 use crate::features::Features;
+use crate::norms;
 use crate::number::Positive;
 use crate::vector;
 use crate::weights::Weights;
@@ -56,7 +57,7 @@ impl FeasibleSet for Ball {
     }
 
     fn project_dense(&self, v: &mut [f64]) {
-        let norm = vector::norm(v.iter().copied());
+        let norm = norms::norm(v);
         if norm > self.radius.get() {
             let inside = self.radius.get() / norm;
             v.iter_mut().for_each(|v| *v *= inside);
