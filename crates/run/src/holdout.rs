@@ -22,7 +22,7 @@ pub struct Holdout {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HoldoutBy {
-    /// By their place: the last of every k rows is held out.
+    /// By their place: the last of every k rows is held out. Rows of importance 0 are not counted.
     #[default]
     Row,
     /// By their features: equal rows are held out together, wherever they are.
@@ -44,7 +44,7 @@ impl HoldoutBy {
 }
 
 impl Holdout {
-    /// Whether a row is held out, where `row` rows come before it.
+    /// Whether a row is held out, where `row` rows that count come before it.
     fn takes(&self, row: u64, example: &Example<'_>) -> bool {
         let every = self.every.get();
         match self.by {
@@ -74,7 +74,7 @@ fn hash(example: &Example<'_>) -> u64 {
 pub(crate) struct HeldOut {
     rows: Box<dyn Source>,
     holdout: Holdout,
-    /// The rows as they came from the source, and how many came before them.
+    /// The rows as they came from the source, and how many that count came before them.
     plain: Batch,
     position: u64,
     /// The rows of the last batch that are held out, with the importances that they had.
@@ -97,15 +97,14 @@ impl HeldOut {
             self.plain.rows(),
             |features| features,
             |example, new| {
-                if holdout.takes(*position, example) {
-                    new.weigh(0.0);
-                    let importance = example.importance.get();
-                    if importance > 0.0 {
-                        held.push((row, importance));
+                if !example.importance.is_zero() {
+                    if holdout.takes(*position, example) {
+                        new.weigh(0.0);
+                        held.push((row, example.importance.get()));
                     }
+                    *position += 1;
                 }
                 row += 1;
-                *position += 1;
                 new.copy(&example.features)
             },
         )

@@ -355,6 +355,41 @@ fn an_audit_does_not_see_rows_that_do_not_count() {
     }
 }
 
+/// Which rows are held out does not depend on rows of weight 0.
+#[test]
+fn later_passes_do_not_see_rows_that_do_not_count() {
+    let desk = Desk::new();
+    with_and_without(&desk, Labels::Classes, 58);
+    for by in ["row", "hash"] {
+        let flags = format!("--loss logistic --passes 3 --holdout 4 --holdout-by {by} -q");
+        let [one, other] = HAUNTED.map(|file| desk.json(&format!("run {file} {flags}")));
+        assert!(one["passes"].is_object() || one["passes"].is_array(), "{one}");
+        assert_same(&one, &other, Agree::Exactly, by);
+    }
+}
+
+/// A group of rows of weight 0 is none, and such rows do not come first.
+#[test]
+fn groups_do_not_see_rows_that_do_not_count() {
+    let desk = Desk::new();
+    let head = "x,weight,day,said,y\n";
+    let counting = ["2,1,friday,0.5,-1", "1,3,monday,0.1,1", "3,2,friday,-0.2,1"];
+    let idle = ["1,0,monday,0.5,1", "7,0,never,0.3,-1"];
+    desk.put("without.csv", format!("{head}{}\n", counting.join("\n")));
+    desk.put("with.csv", format!("{head}{}\n{}\n", idle.join("\n"), counting.join("\n")));
+    let [one, other] = ["without.csv", "with.csv"].map(|file| {
+        let roles = "--label y --importance weight --prediction-column said --by day";
+        desk.json(&format!("audit {file} {roles} --loss logistic"))
+    });
+    let days = |report: &serde_json::Value| -> Vec<String> {
+        let groups = report["groups"].as_array().expect("groups").iter();
+        groups.map(|group| group["group"].to_string()).collect()
+    };
+    assert_eq!(days(&one), ["\"friday\"", "\"monday\""]);
+    assert_eq!(days(&other), days(&one));
+    assert_same(&one["groups"], &other["groups"], Agree::Exactly, "groups");
+}
+
 #[test]
 fn labels_of_rows_that_do_not_count_are_not_counted() {
     for labels in [Labels::Classes, Labels::Numbers] {

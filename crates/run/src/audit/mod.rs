@@ -63,10 +63,12 @@ struct Part {
     bench: Option<Bench>,
 }
 
-/// The audits of all groups, in the order in which the groups came.
+/// The audits of all groups.
 struct Grouped {
     reader: GroupReader,
     parts: Vec<Part>,
+    /// The groups with rows that count, in the order in which the first of these came.
+    counting: Vec<usize>,
 }
 
 /// The reason why an audit stopped.
@@ -229,6 +231,11 @@ impl Part {
         Self { bench: spec.bench(sizes.features_max), models }
     }
 
+    /// The number of rounds.
+    fn rounds(&self) -> u64 {
+        self.models[0].ledger.rounds()
+    }
+
     /// Records the predictions of the models for these rows. The scores of the first row are at
     /// `place`.
     fn observe(
@@ -309,8 +316,14 @@ impl Grouped {
         place: usize,
     ) -> Result<(), AuditRunError> {
         let Some(group) = group else { return Ok(()) };
+        let part = &mut self.parts[group];
+        let is_first = part.rounds() == 0;
         // The audit of all examples has accepted the same rounds before.
-        self.parts[group].observe(rows, scores, place).map_err(AuditRunError::Ledger)
+        part.observe(rows, scores, place).map_err(AuditRunError::Ledger)?;
+        if is_first && part.rounds() > 0 {
+            self.counting.push(group);
+        }
+        Ok(())
     }
 }
 
@@ -326,7 +339,7 @@ impl AuditRun {
     /// Returns the same audit, which also judges every group of examples separately.
     #[must_use]
     pub fn grouped(mut self, reader: GroupReader) -> Self {
-        self.groups = Some(Grouped { reader, parts: Vec::new() });
+        self.groups = Some(Grouped { reader, parts: Vec::new(), counting: Vec::new() });
         self
     }
 
@@ -448,16 +461,16 @@ impl AuditRun {
         }
     }
 
-    /// Returns the reports on every group of examples, in the order in which the groups came. The
-    /// list is empty if examples are not grouped.
+    /// Returns the reports on every group of examples, in the order in which the groups came. A row of
+    /// importance 0 makes no group. The list is empty if examples are not grouped.
     pub fn groups(&self, forecasts: &Forecasts) -> Vec<GroupReport> {
-        let Some(Grouped { reader, parts }) = &self.groups else { return Vec::new() };
-        let report = |(group, part): (&String, &Part)| {
-            let reports = part.reports(&self.spec);
-            let (group, first) = (group.clone(), reports[0].clone());
+        let Some(Grouped { reader, parts, counting }) = &self.groups else { return Vec::new() };
+        let report = |&group: &usize| {
+            let reports = parts[group].reports(&self.spec);
+            let (group, first) = (reader.groups()[group].clone(), reports[0].clone());
             GroupReport { group, first, models: named(forecasts, reports) }
         };
-        reader.groups().iter().zip(parts).map(report).collect()
+        counting.iter().map(report).collect()
     }
 
     /// Returns the ledger of each model, in the order of the columns.
