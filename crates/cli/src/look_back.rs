@@ -81,7 +81,7 @@ impl<'a> LookBack<'a> {
             self.add_end(report, run, source)?;
         }
         if self.wants_curve {
-            self.add_curve(report, run.task())?;
+            self.add_curve(report, run)?;
         }
         Ok(())
     }
@@ -103,7 +103,7 @@ impl<'a> LookBack<'a> {
         report.add_hindsight(found, run.ledger());
         if let LearnerSpec::Perceptron { .. } = run.task().learner {
             let bound = bound_mistakes(run.ledger(), &mut self.replay, &self.options)?;
-            report.mistake_bound = Some(bound);
+            report.add_mistake_bound(bound);
         }
         Ok(())
     }
@@ -121,17 +121,18 @@ impl<'a> LookBack<'a> {
         question.answer(&mut self.replay, &run.weights(), start, &self.options)
     }
 
-    fn add_curve(&mut self, report: &mut Report, task: &Task) -> anyhow::Result<()> {
+    fn add_curve(&mut self, report: &mut Report, run: &Run) -> anyhow::Result<()> {
+        let points = run.ledger().curve();
         if let Some(curve) = self.square.as_ref().and_then(SquareWatch::curve) {
-            report.add_curve(&curve);
+            report.add_curve(&points, &curve);
             return Ok(());
         }
         let marks: Vec<u64> = report.curve.iter().map(|point| point.t).collect();
         let bar = hindsight::solver_bar();
         let watch = &mut |progress| hindsight::show(&bar, progress);
-        let found = curve_in_hindsight(task, &mut self.replay, &marks, &self.options, watch);
+        let found = curve_in_hindsight(run.task(), &mut self.replay, &marks, &self.options, watch);
         bar.finish_and_clear();
-        report.add_curve(&found?);
+        report.add_curve(&points, &found?);
         Ok(())
     }
 }

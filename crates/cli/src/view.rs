@@ -196,6 +196,9 @@ fn ladder(report: &Report) -> Table {
         Some(value) if value < 0.0 => "negative: it beat every one of them, by at least this much",
         Some(_) if says_nothing(report) => "says nothing: it is no smaller than the risk itself",
         Some(_) => "proved for this very stream, whatever made it",
+        None if !report.contradictions.is_empty() => {
+            "withheld, because it contradicts another proof"
+        }
         None => "the comparators are not bounded",
     };
     let mut rows =

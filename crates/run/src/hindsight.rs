@@ -148,14 +148,21 @@ impl HindsightReport {
         (least, most): (f64, f64),
         rounds: u64,
     ) -> Option<Interval> {
-        let comparator = self.comparator?;
+        Some(self.comparator?.regret_between((least, most), rounds))
+    }
+}
+
+impl Interval {
+    /// The regret per round against a comparator that loses so much per round, of rounds whose total
+    /// loss lies between two numbers.
+    pub(crate) fn regret_between(self, (least, most): (f64, f64), rounds: u64) -> Self {
         let rounds = rounds.max(1) as f64;
         let (low, high) = (least / rounds, most / rounds);
         let rounding = 4.0 * f64::EPSILON * (low.abs() + high.abs());
-        Some(Interval {
-            lower: (low - rounding - comparator.upper).next_down(),
-            upper: (high + rounding - comparator.lower).next_up(),
-        })
+        Self {
+            lower: (low - rounding - self.upper).next_down(),
+            upper: (high + rounding - self.lower).next_up(),
+        }
     }
 }
 

@@ -203,11 +203,13 @@ impl Report {
         report
     }
 
-    /// Withholds all parts of the certificate if the certificate itself is withheld.
+    /// Withholds all parts of the certificate, and the point of the curve where it stands once more,
+    /// if the certificate itself is withheld.
     pub(crate) fn withhold_parts(&mut self) {
         if self.certificate.is_none() && !self.contradictions.is_empty() {
             self.certificate_own = None;
             self.judged = JudgedReport::nothing();
+            withhold_end(&mut self.curve, self.examples);
         }
     }
 
@@ -247,19 +249,44 @@ impl Report {
         self.withhold_parts();
     }
 
-    /// Adds the comparator's loss at every point of the curve.
-    pub fn add_curve(&mut self, comparators: &[Interval]) {
-        // Penalties follow a running norm. Everything else is a compensated sum.
-        let grain = if self.penalty.is_some() { 1e-9 } else { 1e-15 };
-        for (point, &comparator) in self.curve.iter_mut().zip(comparators) {
-            let rounding = grain * point.sequential_risk.abs();
-            point.comparator = Some(comparator);
-            point.regret = Some(Interval {
-                lower: point.sequential_risk - comparator.upper - rounding,
-                upper: point.sequential_risk - comparator.lower + rounding,
-            });
+    /// Adds the comparator's loss at every point of the curve, and the regret. A regret that is above
+    /// the certificate of its point is a contradiction, and neither is shown.
+    pub fn add_curve(&mut self, points: &[CurvePoint], comparators: &[Interval]) {
+        let (mut crossed, end) = (Vec::new(), self.examples);
+        for ((shown, point), &comparator) in self.curve.iter_mut().zip(points).zip(comparators) {
+            let regret = comparator.regret_between(point.loss_interval(), point.rounds());
+            let name = format!("the certificate after {} rounds", shown.t);
+            match Contradiction::between(regret, &name, shown.certificate) {
+                None => (shown.comparator, shown.regret) = (Some(comparator), Some(regret)),
+                Some(found) => {
+                    shown.certificate = None;
+                    self.certificate = self.certificate.filter(|_| shown.t != end);
+                    crossed.push(found);
+                }
+            }
         }
+        self.contradictions.append(&mut crossed);
+        self.withhold_parts();
     }
+
+    /// Adds the bound on the mistakes of a Perceptron. If there are more mistakes, that is a
+    /// contradiction, and the bound is not shown.
+    pub fn add_mistake_bound(&mut self, found: MistakeReport) {
+        if found.bound >= found.mistakes as f64 {
+            self.mistake_bound = Some(found);
+            return;
+        }
+        let rounds = self.examples.max(1) as f64;
+        self.contradictions.push(Contradiction {
+            lower: ("the number of mistakes", found.mistakes as f64 / rounds).into(),
+            upper: ("the bound on it", found.bound / rounds).into(),
+        });
+    }
+}
+
+/// Withholds the certificate at the end of the curve, which is after so many rounds.
+pub(crate) fn withhold_end(curve: &mut [CurveReport], rounds: u64) {
+    curve.iter_mut().filter(|point| point.t == rounds).for_each(|point| point.certificate = None);
 }
 
 impl BoundReport {
@@ -308,12 +335,15 @@ mod tests {
     use rueful_hindsight::Method;
 
     fn run() -> Run {
-        let resolved = Settings::default()
-            .resolve(DataSpec::libsvm(""), &mut |_| Ok(Survey::default()))
-            .unwrap();
+        run_of(&Settings::default(), |_| 1.0)
+    }
+
+    fn run_of(settings: &Settings, label: impl Fn(u32) -> f64) -> Run {
+        let survey = &mut |_: &_| Ok(Survey::default());
+        let resolved = settings.clone().resolve(DataSpec::libsvm(""), survey).unwrap();
         let mut run = Run::new(resolved.spec.task()).unwrap();
         let mut rows = Batch::default();
-        (0..20).for_each(|t| rows.push(&[t % 3], &[1.0], 1.0).unwrap());
+        (0..20).for_each(|t| rows.push(&[t % 3], &[1.0], label(t)).unwrap());
         run.learn(rows.rows()).unwrap();
         run
     }
@@ -352,5 +382,58 @@ mod tests {
         assert_eq!(told.len(), 3);
         assert!(told[0].contains("the exact regret, at least"), "{told:?}");
         assert!(told[0].contains(&format!("the certificate ({certificate:e} per round)")));
+    }
+
+    /// Losses that cancel leave a sum that rounding decides, and the curve allows for it as the end
+    /// does.
+    #[test]
+    fn the_curve_ends_with_the_regret_of_the_end() {
+        let settings = Settings {
+            learner: Some("ogd".to_owned()),
+            loss: Some("linear".to_owned()),
+            ..Settings::default()
+        };
+        let run = run_of(&settings, |t| if t % 2 == 0 { 1e16 } else { -1e16 });
+        for comparator in [0.0, -3.0] {
+            let mut report = run.report();
+            report.add_hindsight(found(comparator, comparator), run.ledger());
+            let all = vec![Interval { lower: comparator, upper: comparator }; report.curve.len()];
+            report.add_curve(&run.ledger().curve(), &all);
+            let (end, regret) = (report.curve.last().unwrap(), report.regret.unwrap());
+            assert_eq!((end.t, end.regret), (20, Some(regret)));
+            assert!(regret.upper - regret.lower > 1.0, "{regret:?}");
+        }
+    }
+
+    #[test]
+    fn a_regret_above_the_certificate_of_its_point_is_withheld_with_it_and_told() {
+        let run = run();
+        let mut report = run.report();
+        let points = run.ledger().curve();
+        let mut all = vec![Interval { lower: 0.0, upper: 0.0 }; points.len()];
+        (all[1].lower, all[1].upper) = (-1e9, -1e9);
+        report.add_curve(&points, &all);
+        assert!(report.curve[0].regret.is_some() && report.certificate.is_some());
+        let crossed = report.curve[1];
+        assert_eq!((crossed.certificate, crossed.regret, crossed.comparator), (None, None, None));
+        assert_eq!(report.contradictions.len(), 1);
+        assert_eq!(report.contradictions[0].upper.what, "the certificate after 2 rounds");
+        // What is false at the end is false for the run.
+        all.fill(Interval { lower: -1e9, upper: -1e9 });
+        report.add_curve(&points, &all);
+        assert_eq!((report.certificate, report.certificate_own), (None, None));
+        assert!(report.judged.radii.is_empty());
+        assert!(report.curve.iter().all(|point| point.certificate.is_none()));
+    }
+
+    #[test]
+    fn more_mistakes_than_their_bound_are_told() {
+        let mut report = run().report();
+        let bound = MistakeReport { mistakes: 3, bound: 3.5, norm: 1.0, hinge: 0.0 };
+        report.add_mistake_bound(bound);
+        assert!(report.mistake_bound.take().is_some() && report.contradictions.is_empty());
+        report.add_mistake_bound(MistakeReport { mistakes: 4, ..bound });
+        assert!(report.mistake_bound.is_none());
+        assert_eq!(report.contradictions[0].lower.value, 0.2);
     }
 }

@@ -100,7 +100,7 @@ impl<'a> LookBack<'a> {
             let found =
                 class_curve_in_hindsight(*loss, comparators, replay, &marks, options, watch);
             bar.finish_and_clear();
-            report.add_curve(&found?);
+            report.add_curve(&run.ledger().curve(None), &found?);
         }
         Ok(())
     }

@@ -492,7 +492,7 @@ fn proofs_that_contradict_each_other_are_withheld_and_end_with_3() {
     write(&folder, "more.libsvm", "+1 1:1\n");
     say(&folder, "run all.libsvm --loss hinge --learner ogd --save m").result();
     let model = bytes(&folder, "m");
-    let mut crossed = 0;
+    let (mut crossed, mut withheld) = (0, 0);
     for place in section(&model, b"Lrnr") {
         let mut forged = model.clone();
         let Some(number) = forged.get_mut(place..place + 8) else { break };
@@ -516,8 +516,19 @@ fn proofs_that_contradict_each_other_are_withheld_and_end_with_3() {
         let rungs = [&report["certificate"], &bound["data"], &bound["theorem"]];
         assert!(rungs.iter().filter(|rung| rung.is_null()).count() >= 2, "{rungs:?}");
         assert!(report["contradictions"][0]["lower"]["value"].is_number(), "{report}");
+        if !report["certificate"].is_null() {
+            continue;
+        }
+        withheld += 1;
+        let end = report["curve"].as_array().and_then(|curve| curve.last()).expect("an end");
+        assert!(end["certificate"].is_null() && report["certificate_own"].is_null(), "{report}");
+        if withheld == 1 {
+            let text = say(&folder, "run more.libsvm --resume forged").stdout;
+            let line = text.lines().find(|line| line.trim_start().starts_with("certificate"));
+            assert!(line.expect("a line").contains("withheld"), "{text}");
+        }
     }
-    assert!(crossed > 0, "no forgery was seen through");
+    assert!(crossed > 0 && withheld > 0, "{crossed} forgeries were seen through");
 }
 
 /// A command overwrites no file that it reads and no file of another flag, whatever path leads to

@@ -104,6 +104,11 @@ impl CurvePoint {
         self.loss
     }
 
+    /// An interval that contains L_t as it is in exact arithmetic.
+    pub fn loss_interval(&self) -> (f64, f64) {
+        (self.loss - self.loss_slack, self.most())
+    }
+
     /// L_t/t
     pub fn sequential_risk(&self) -> f64 {
         self.loss / self.rounds as f64

@@ -9,7 +9,7 @@ use crate::data::DataSpec;
 use crate::figures::{FiguresReport, probable};
 use crate::hindsight::{HindsightReport, Interval};
 use crate::judged::JudgedReport;
-use crate::report::{CurveReport, finite};
+use crate::report::{CurveReport, finite, withhold_end};
 use crate::windows::WindowReport;
 use rueful_core::Comparators;
 use rueful_core::ledger::Testimony;
@@ -181,6 +181,8 @@ impl ModelReport {
         self.regret = regret.filter(|_| crossed.is_none());
         if crossed.is_some() {
             (self.certificate, self.beats_every_linear_predictor) = (None, false);
+            (self.certificate_own, self.judged) = (None, JudgedReport::nothing());
+            withhold_end(&mut self.curve, self.examples);
         }
         if let Some(regret) = self.regret {
             self.beats_every_linear_predictor |= regret.upper < 0.0;
