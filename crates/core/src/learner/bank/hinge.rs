@@ -63,7 +63,8 @@ impl Top for HingeTop {
         for (said, &witness) in said[DECISIONS..].iter_mut().zip(witnesses) {
             *said = within(witness);
         }
-        HingeOpinion { log, said, prediction: self.hedge.mean(&said) }
+        // The mean of the decisions lies between them, and a rounding must not take it beyond.
+        HingeOpinion { log, said, prediction: within(self.hedge.mean(&said)) }
     }
 
     #[inline(always)]
@@ -139,6 +140,9 @@ impl Top for HingeTop {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::batch::Batch;
+    use crate::learner::{Bank, Learner};
+    use crate::loss::Hinge;
 
     /// Two decisions whose losses differ by 1, once. If the mean of the decisions is half a unit in the
     /// last place off in every round, that makes more than Δ in the end.
@@ -149,5 +153,21 @@ mod tests {
         let rounds = 2_f64.powi(80);
         let cost = top.cost_over_witness(0, rounds).data;
         assert!(cost >= 0.5 * f64::EPSILON * rounds, "{cost}");
+    }
+
+    /// What is between −1 and 1 has a mean between them. Beyond them by a rounding, the slope of the
+    /// loss would be another one.
+    #[test]
+    fn predictions_stay_between_the_two_labels() {
+        let mut batch = Batch::default();
+        for t in 0..3000_u32 {
+            let values = [1.0, ((t * 7) % 13) as f32 - 6.0, ((t * 5) % 11) as f32 / 3.0];
+            let label = if values[1] + 0.2 * values[2] > 0.1 { 1.0 } else { -1.0 };
+            batch.push(&[0, 1, 2], &values, label).unwrap();
+        }
+        let (mut bank, mut rounds) = (Bank::new(Hinge {}.into()).unwrap(), Vec::new());
+        bank.learn_rows(batch.rows(), &mut rounds);
+        let largest = rounds.iter().fold(0.0, |most: f64, round| most.max(round.prediction.abs()));
+        assert_eq!(largest, 1.0);
     }
 }
