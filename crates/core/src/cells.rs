@@ -8,8 +8,8 @@
 //! - Every other feature gets the next free cell when it is first seen.
 //!
 //! No result depends on the numbering of the cells: features keep their order within a row, and
-//! sums over all cells are exact. So renumbering or spreading the columns changes no bit of a
-//! result.
+//! sums over all cells do not depend on the order of their terms. So renumbering or spreading the
+//! columns changes no bit of a result.
 
 use crate::features::Features;
 use crate::rows::{Rows, Shape};

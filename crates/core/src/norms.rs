@@ -7,7 +7,6 @@
 //! of the largest.
 
 use crate::exact::ExactSum;
-use crate::ruler::quotient;
 use rueful_machine::{Fours, Kernel, Numbers as _, Registers, widest};
 
 /// A number in this place of a double has its last bit at 2⁻⁴⁰, and below at 2⁻⁸⁰.
@@ -57,6 +56,11 @@ impl Quads for Run<'_> {
 }
 
 /// v/n, where 0/0 counts as 0.
+pub(crate) fn quotient(v: f64, n: f32) -> f64 {
+    if v == 0.0 { 0.0 } else { v / f64::from(n) }
+}
+
+/// `quotient` for four numbers.
 #[inline(always)]
 pub(crate) fn divided<F: Fours>(v: F, n: F) -> F {
     let zero = F::all(0.0);

@@ -43,12 +43,6 @@ impl Kernel for Measure<'_> {
     }
 }
 
-/// v/n, where 0/0 counts as 0.
-#[inline(always)]
-pub(crate) fn quotient(v: f64, n: f32) -> f64 {
-    if v == 0.0 { 0.0 } else { v / f64::from(n) }
-}
-
 impl Ruler {
     /// A ruler that has measured nothing so far.
     pub fn new(loss: &impl Loss) -> Self {
@@ -116,28 +110,6 @@ impl Ruler {
         self.label
     }
 
-    /// The least N of all features that were seen, or the largest single if there are none.
-    pub(crate) fn least(&self) -> f32 {
-        let lesser = |least: f32, n: f32| if n > 0.0 && n < least { n } else { least };
-        let (eights, rest) = self.largest.as_chunks::<8>();
-        // Eight at a time, so that none of them waits for the one before.
-        let mut least = [f32::MAX; 8];
-        for eight in eights {
-            for (least, &n) in least.iter_mut().zip(eight) {
-                *least = lesser(*least, n);
-            }
-        }
-        least.iter().chain(rest).copied().fold(f32::MAX, lesser)
-    }
-
-    /// v_i/N_i for a vector by cell, where 0/0 counts as 0.
-    pub fn scaled<'a>(
-        &'a self,
-        v: impl Iterator<Item = f64> + Clone + 'a,
-    ) -> impl Iterator<Item = f64> + Clone + 'a {
-        v.zip(&self.largest).map(|(v, &n)| quotient(v, n))
-    }
-
     /// Moves the cells: cell i gets the value at `from[i]`.
     pub fn rearrange(&mut self, from: &[u32]) {
         let at = |&from: &u32| self.largest.get(from as usize).copied().unwrap_or(0.0);
@@ -167,21 +139,4 @@ impl Ruler {
 fn larger(largest: f32, value: f32) -> f32 {
     let size = value.abs();
     if size > largest { size } else { largest }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::loss::Hinge;
-
-    #[test]
-    fn the_least_size_is_that_of_a_feature_that_was_seen() {
-        for count in [0, 1, 7, 8, 9, 40] {
-            let mut ruler = Ruler::new(&Hinge {});
-            ruler.largest =
-                (0..count).map(|i| if i % 3 == 1 { 0.0 } else { 50.0 - i as f32 }).collect();
-            let seen = ruler.largest.iter().copied().filter(|&n| n > 0.0);
-            assert_eq!(ruler.least(), seen.fold(f32::MAX, f32::min), "{count}");
-        }
-    }
 }

@@ -660,12 +660,10 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
             let all = self.minorants();
             return all.map(|witness| witness.testify(comparators, coordinates)).collect();
         };
-        let (norms, least) = (self.norms_in(ruler.largest()), ruler.least());
         let testify = |(witness, norm)| {
-            let minorant = self.minorant_of(witness, Vec::new());
-            minorant.testify_unit_free(radius, norm, ruler, least)
+            self.minorant_of(witness, Vec::new()).testify_unit_free(radius, norm, ruler.label())
         };
-        norms.into_iter().enumerate().map(testify).collect()
+        self.norms_in(ruler.largest()).into_iter().enumerate().map(testify).collect()
     }
 
     /// ‖S/N‖ of all witnesses, for S = Σ a_s x_s and N by cell.

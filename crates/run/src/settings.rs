@@ -7,6 +7,7 @@
 use crate::classes::ClassLoss;
 use crate::data::{DataSpec, LabelUse};
 use crate::spec::{LearnerSpec, Spec, SpecError};
+use rueful_core::learner::Bank;
 use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::request::{Fact, Refusal, Request};
 use rueful_core::set::{Ball, WholeSpace};
@@ -120,9 +121,9 @@ impl Settings {
         data: DataSpec,
         survey: &mut dyn FnMut(&AnyLoss) -> Result<Survey, DataError>,
     ) -> Result<Resolved, SettingsError> {
-        let (name, why) = self.learner_name();
-        self.refuse_idle(name)?;
         let loss = self.loss()?;
+        let (name, why) = self.learner_name(&loss);
+        self.refuse_idle(name)?;
         let mut request = self.request()?;
         let (learner, measured) = learner(name, &mut request, &loss, survey)?;
         let notes = why.into_iter().chain(measured).collect();
@@ -139,7 +140,7 @@ impl Settings {
     }
 
     /// The learner's name, and the reason for it where that needs to be said.
-    fn learner_name(&self) -> (&str, Option<String>) {
+    fn learner_name(&self, loss: &AnyLoss) -> (&str, Option<String>) {
         if let Some(name) = &self.learner {
             return (name, None);
         }
@@ -149,10 +150,7 @@ impl Settings {
             ("sigma", self.sigma.is_some_and(|sigma| sigma != 0.0)),
             ("schedule", self.schedule.is_some()),
             ("horizon", self.horizon.is_some()),
-            (
-                "loss",
-                self.loss.as_deref().is_some_and(|loss| ["linear", "perceptron"].contains(&loss)),
-            ),
+            ("loss", self.loss.is_some() && Bank::new(*loss).is_err()),
         ];
         match of_the_notes.iter().find(|(_, is_given)| *is_given) {
             None => ("bank", None),

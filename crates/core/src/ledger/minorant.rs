@@ -243,17 +243,16 @@ impl Minorant {
     /// The lower bound for unit-free comparators. It leaves out the penalty, which is about raw
     /// weights. Without the penalty it is still a lower bound.
     fn unit_free_line(&self, ruler: &Ruler) -> Line {
-        self.unit_free_line_of(norms::norm_in(&self.slopes, ruler.largest()), ruler, ruler.least())
+        self.unit_free_line_of(norms::norm_in(&self.slopes, ruler.largest()), ruler.label())
     }
 
-    /// `unit_free_line` with an S that is stored elsewhere, whose ‖S/N‖ is known, as is the least N.
-    pub(super) fn unit_free_line_of(&self, norm: f64, ruler: &Ruler, least: f32) -> Line {
-        let label = ruler.label();
+    /// `unit_free_line` with an S that is stored elsewhere, whose ‖S/N‖ is known, and Y.
+    pub(super) fn unit_free_line_of(&self, norm: f64, label: f64) -> Line {
         Line {
             offset: self.offset.value(),
             norm: label * norm,
             curvature: 0.0,
-            slack: (self.slack_at_zero(), label * self.slack_for(self.breadth, least)),
+            slack: (self.slack_at_zero(), label * self.scaled_slack_per_unit()),
         }
     }
 
@@ -271,9 +270,10 @@ impl Minorant {
         self.relative_slack() * self.length + self.products_lost()
     }
 
-    /// A bound on ‖e/N‖, for unit-free comparators. `least` is the least N.
-    fn slack_for(&self, breadth: f64, least: f32) -> f64 {
-        self.relative_slack() * breadth + self.products_lost() / f64::from(least)
+    /// A bound on ‖e/N‖, for unit-free comparators. No x/N is above 1. A product that is too small for
+    /// a double is divided by an N of at least 2⁻¹⁴⁹, and is far below what a slope may lose.
+    fn scaled_slack_per_unit(&self) -> f64 {
+        self.relative_slack() * self.breadth + self.products_lost()
     }
 
     /// A bound on the loss from products that are too small for a double.
@@ -340,9 +340,7 @@ impl Minorant {
         let off = OffBy {
             offset: both(&Self::slack_at_zero),
             slopes: both(&Self::slack_per_unit),
-            scaled_slopes: ruler.map_or(f64::INFINITY, |ruler| {
-                both(&|minorant: &Self| minorant.slack_for(minorant.breadth, ruler.least()))
-            }),
+            scaled_slopes: ruler.map_or(f64::INFINITY, |_| both(&Self::scaled_slack_per_unit)),
         };
         Self::of_sums(rounds, self.offset.since(earlier.offset).value(), slopes, off)
     }

@@ -5,7 +5,6 @@ use super::minorant::Minorant;
 use crate::cells::Coordinates;
 use crate::comparators::Comparators;
 use crate::number::Positive;
-use crate::ruler::Ruler;
 
 /// The lower bound that a minorant proves for some comparators. A minorant has a vector over all
 /// features; a testimony keeps only the few numbers that are needed later.
@@ -42,15 +41,9 @@ impl Testimony {
 
 impl Minorant {
     /// The testimony about a unit-free ball, with an S that is stored elsewhere. Its ‖S/N‖ is given,
-    /// and the least N.
-    pub(crate) fn testify_unit_free(
-        &self,
-        radius: Positive,
-        norm: f64,
-        ruler: &Ruler,
-        least: f32,
-    ) -> Testimony {
-        let line = self.unit_free_line_of(norm, ruler, least);
+    /// and Y.
+    pub(crate) fn testify_unit_free(&self, radius: Positive, norm: f64, label: f64) -> Testimony {
+        let line = self.unit_free_line_of(norm, label);
         Testimony { rounds: self.rounds(), floor: line.floor(radius), line: Some(line) }
     }
 

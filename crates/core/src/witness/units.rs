@@ -2,7 +2,8 @@
 
 use super::{Each, Slopes, WITNESSES};
 use crate::loss::{Labels, Loss};
-use crate::ruler::{LabelSize, Ruler, quotient};
+use crate::norms::quotient;
+use crate::ruler::{LabelSize, Ruler};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
 
