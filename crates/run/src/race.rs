@@ -254,6 +254,12 @@ impl Racer {
     }
 }
 
+/// The testimonies of the witnesses that the learner of a run has itself.
+fn own_witnesses(run: &Run) -> Vec<Testimony> {
+    let ledger = run.ledger();
+    run.learner().testify(ledger.comparators(), ledger.coordinates())
+}
+
 /// The bench that judges all racers. It sees the rows by the cells that all ledgers of the race
 /// have.
 struct SharedBench {
@@ -386,7 +392,12 @@ impl Race {
         }
         let witnesses = self.witnesses();
         let running = self.racers.iter_mut().filter(|racer| racer.is_running());
-        running.for_each(|racer| racer.run.hear(&witnesses));
+        running.for_each(|Racer { run, .. }| {
+            run.hear(&witnesses);
+            if self.bench.is_some() {
+                run.hear(&own_witnesses(run));
+            }
+        });
     }
 
     /// The testimonies of the bench about all rounds so far.
@@ -399,10 +410,12 @@ impl Race {
     }
 
     /// The testimonies of the bench for comparators of every radius, measured against the loss of
-    /// one run.
+    /// one run, and those of the learner's own witnesses.
     fn witnesses_for(&self, run: &Run) -> Vec<Testimony> {
-        let of = |shared: &SharedBench| shared.bench.testify_for_all(run.ledger());
-        self.bench.as_ref().map_or_else(Vec::new, of)
+        let Some(shared) = &self.bench else { return Vec::new() };
+        let mut all = shared.bench.testify_for_all(run.ledger());
+        all.append(&mut own_witnesses(run));
+        all
     }
 
     fn running(&self) -> impl Iterator<Item = &Run> {

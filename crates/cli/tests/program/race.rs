@@ -27,10 +27,25 @@ fn all_learners() -> String {
 /// last bit.
 #[test]
 fn a_learner_in_a_race_is_its_own_run() {
-    let folder = TempDir::new().expect("a directory");
     let report = race(&all_learners());
     assert_eq!(learners(&report).len(), LearnerSpec::NAMES.len() - 1);
-    for racer in learners(&report) {
+    are_their_own_runs(&report);
+}
+
+/// In a ball in the data's own units, the bank's witnesses, which are unit-free, speak beside the
+/// others.
+#[test]
+fn a_bank_in_a_race_is_heard_as_in_its_own_run() {
+    for loss in ["hinge", "logistic", "square"] {
+        let flags = format!("--learner bank --learner ogd --loss {loss} --comparators ball");
+        are_their_own_runs(&race(&flags));
+    }
+}
+
+#[track_caller]
+fn are_their_own_runs(report: &Value) {
+    let folder = TempDir::new().expect("a directory");
+    for racer in learners(report) {
         let path = folder.path().join("spec.json");
         fs::write(&path, racer["spec"].to_string()).expect("the file is written");
         let alone = ask(&format!("run --spec {} --json", path.display())).json();
