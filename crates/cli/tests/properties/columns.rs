@@ -5,7 +5,7 @@ use crate::harness::Desk;
 use crate::ladder::assert_in_order;
 use crate::setups::{Setup, setups};
 use crate::stream::{
-    LOSSES, Labels, Loss, csv, libsvm, own, predictions, spread, stream, vw, weighted,
+    LOSSES, Labels, Loss, csv, libsvm, own, predictions, race, spread, stream, vw, weighted,
 };
 
 /// Writes a stream whose columns have the numbers 1, 2, 3, …, the same stream with numbers far
@@ -144,6 +144,9 @@ fn figures_of_columns_far_apart_are_the_same_to_the_last_bit() {
         let flags = format!("--predictions predictions {} --radius 2 --window 7", loss.flags);
         let [near, far] = ["near", "far"].map(|file| desk.json(&format!("audit {file} {flags}")));
         assert_same(&near, &far, Agree::Exactly, &flags);
+        let [near, far] =
+            ["near", "far"].map(|file| desk.json(&format!("race {file} {}", race(loss))));
+        assert_same(&near, &far, Agree::Exactly, &race(loss));
     }
 }
 

@@ -65,6 +65,13 @@ pub(crate) fn learners(loss: Loss) -> impl Iterator<Item = &'static str> {
     LEARNERS.into_iter().chain(takes.map(|(learner, _)| learner))
 }
 
+/// The flags of a race of all learners that take this loss and have no σ.
+pub(crate) fn race(loss: Loss) -> String {
+    let all = learners(loss).filter(|learner| *learner != "strongly-convex-ogd");
+    let flags: Vec<String> = all.map(|learner| format!("--learner {learner}")).collect();
+    format!("{} {} --radius 2", flags.join(" "), loss.flags)
+}
+
 /// A generator of numbers that look random and depend only on the seed.
 struct Dice(u64);
 

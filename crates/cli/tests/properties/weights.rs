@@ -8,7 +8,8 @@ use crate::figures::{
 use crate::harness::Desk;
 use crate::setups::{Setup, setups};
 use crate::stream::{
-    LOSSES, Labels, Row, haunted, learners, own, predictions, repeated, stream, times, vw, weighted,
+    LOSSES, Labels, Row, haunted, learners, own, predictions, race, repeated, stream, times, vw,
+    weighted,
 };
 
 /// Names of columns that are their numbers, so that the columns lie side by side.
@@ -352,6 +353,19 @@ fn an_audit_does_not_see_rows_that_do_not_count() {
             desk.json(&format!("audit {file}.vw --bits 12 --predictions {file}.txt {flags}"))
         });
         assert_same(&one, &other, Agree::Exactly, loss.flags);
+    }
+}
+
+#[test]
+fn a_race_does_not_see_rows_that_do_not_count() {
+    for loss in LOSSES {
+        let desk = Desk::new();
+        with_and_without(&desk, loss.labels, 59);
+        for comparators in ["unit-free", "ball"] {
+            let flags = format!("{} --comparators {comparators} --hindsight", race(loss));
+            let [one, other] = HAUNTED.map(|file| desk.json(&format!("race {file} {flags}")));
+            assert_same(&one, &other, Agree::Exactly, &flags);
+        }
     }
 }
 
