@@ -14,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _data
+from ._rueful import losses_of_two
 
 #: The losses of two classes, and those of any number of classes.
-OF_TWO = ("logistic", "hinge", "perceptron")
+OF_TWO = tuple(name for name, _ in losses_of_two())
 OF_MANY = ("softmax", "multiclass-hinge")
+
+#: The losses whose scores stand for probabilities.
+PROBABLE = (*(name for name, is_probable in losses_of_two() if is_probable), "softmax")
 
 
 #: Whoever learns a class for the first time holds it, so that no two classes get one number.

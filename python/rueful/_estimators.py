@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
 )
 
 from . import _data
-from ._classes import NEW_CLASSES, OF_MANY, Classes
+from ._classes import NEW_CLASSES, OF_MANY, PROBABLE, Classes
 from ._progress import Progress
 from ._report import Report
 from ._rueful import Model
@@ -41,7 +41,7 @@ _BALLS = ("ball", "unit-free")
 
 def _has_probabilities(estimator: OnlineClassifier) -> bool:
     loss = estimator._loss_now()
-    if loss in ("logistic", "softmax"):
+    if loss in PROBABLE:
         return True
     raise AttributeError(
         f"the loss {loss!r} tells no probabilities: use loss='logistic' or loss='softmax'"

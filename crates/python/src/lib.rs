@@ -13,6 +13,7 @@ mod held;
 mod hindsight;
 mod kind;
 mod labels;
+mod losses;
 mod memory;
 mod model;
 mod named;
@@ -39,6 +40,8 @@ mod _rueful {
     use crate::files::read_files;
     #[pymodule_export]
     use crate::hindsight::best_in_hindsight;
+    #[pymodule_export]
+    use crate::losses::losses_of_two;
     #[pymodule_export]
     use crate::model::Model;
     #[pymodule_export]
