@@ -10,17 +10,22 @@
 //! ```
 //!
 //! S is added up without error. The rounding |x̂ − x/N| of up to 2⁻²⁴|x/N| widens the gap, in
-//! proportion to U, but takes nothing from the proof.
+//! proportion to U, but takes nothing from the proof. Where it stands in the way and there are few
+//! columns, interior points or Newton's method go on from there, in the coordinates of an
+//! orthogonal basis of the quotients in doubles ([`Frame`]).
 
+use crate::basis::Frame;
 use crate::bracket::Bracket;
 use crate::check::{Check, Region};
 use crate::cost::{Cost, careful_dot};
 use crate::counted::Counted;
+use crate::interior::Interior;
+use crate::newton::Newton;
 use crate::passes::{AnyPasses, Failed, Passes, Prefix, solve_over};
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
 use crate::scales::{Scales, quotient};
-use crate::solve::{MAX_HELD, search};
-use crate::survey::{Shape, known_below};
+use crate::solve::{MAX_HELD, may_turn, search};
+use crate::survey::{Shape, known_below, spread};
 use rueful_core::loss::{AnyLoss, Loss, with_usual_loss};
 use rueful_core::set::Ball;
 use rueful_core::{Batch, Example, Features, NonNegative, Positive, Rows};
@@ -45,7 +50,8 @@ const KEPT_TOGETHER: usize = 1 << 18;
 /// the comparator is in their units and certainly in the ball, `upper` is its loss, and `lower` is
 /// proved by slopes. The comparator, the slopes and the bound of `start` are for the rows as they
 /// are, too. On the way `watch` is told of the interval for rounded rows, and after each attempt of
-/// the proved one.
+/// the proved one. If rounding keeps that one too wide and there are few columns, the solver goes on
+/// without it, and `watch` is told of the proved interval only.
 ///
 /// The rows divided by their scales are kept in memory where the data is in memory, or where
 /// [`solve`](crate::solve) would copy it.
@@ -115,7 +121,12 @@ impl<'a, L: Loss> Raw<'a, '_, L> {
             return Ok(bracket.into_solution(shape.examples, Method::ClosedForm));
         };
         let problem = Problem { loss: self.loss, sigma: NonNegative::ZERO, comparators };
-        let method = self.attempt(&problem, start, options, watch, &mut bracket)?;
+        let mut method = self.attempt(&problem, start, options, watch, &mut bracket)?;
+        // Two passes find the coordinates, one begins, and one prices.
+        let may_refine = !self.loss.is_linear() && may_turn(&shape) && bracket.allows(4);
+        if may_refine && !bracket.is_done(options) {
+            method = self.refine(&problem, &shape, options, watch, &mut bracket)?;
+        }
         Ok(bracket.into_solution(shape.examples, method))
     }
 
@@ -273,6 +284,28 @@ impl<'a, L: Loss> Raw<'a, '_, L> {
     fn check(&self, u: Vec<f64>) -> Check<'a> {
         Check::new(self.region(), NonNegative::ZERO, u, true)
     }
+
+    /// Narrows the bracket without rounding the rows to singles. Returns the method.
+    fn refine(
+        &mut self,
+        problem: &Problem<L>,
+        shape: &Shape,
+        options: &Options,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        bracket: &mut Bracket,
+    ) -> Result<Method, Failed> {
+        let (region, u) = (self.region(), bracket.comparator.clone());
+        let data = &mut Prefix::whole(self.data.data);
+        let frame = Frame::turned(data, self.scales, bracket)?;
+        if shape.kinked {
+            let mut interior = Interior { problem, data, options, watch, frame, region };
+            interior.solve(&u, shape.examples, shape.spread, bracket)?;
+            Ok(Method::InteriorPoint)
+        } else {
+            Newton { problem, data, options, watch, frame, region }.solve(&u, bracket)?;
+            Ok(Method::Newton)
+        }
+    }
 }
 
 /// Takes in an example with the slope that is given for it. Where there is none, that of the loss at
@@ -293,6 +326,8 @@ struct First {
     at_zero: Option<Cost>,
     /// Σ|φ_t'(0)|‖x_t/N‖.
     steepness: f64,
+    /// Whether the losses have a kink.
+    kinked: bool,
 }
 
 impl First {
@@ -301,6 +336,7 @@ impl First {
         let x = &example.features;
         let cost = self.at_zero.get_or_insert_with(|| Cost::at(&[], false));
         self.steepness += cost.add(loss, example, 0.0).slope.abs() * scales.norm_of(x);
+        self.kinked |= Counted::new(*loss, example).kink().is_some();
         self.examples += 1;
         self.dimension = self.dimension.max(x.dimension());
         self.nonzeros += x.len() as u64;
@@ -314,9 +350,9 @@ impl First {
             dimension,
             nonzeros: self.nonzeros,
             at_zero,
-            spread: 1.0,
+            spread: spread(at_zero, self.examples as usize),
             size: if loss.is_nonnegative() { at_zero } else { radius * self.steepness },
-            kinked: false,
+            kinked: self.kinked,
         }
     }
 }
