@@ -4,6 +4,7 @@
 //! $ cargo run --release -p rueful-hindsight --example hard -- hinge:ball:1:FILE absolute:ball:10:FILE
 //! ```
 //!
+//! A set is a `ball`, a `box`, or `unit-free`: the ball that compares weights on columns scaled to ±1.
 //! An argument that is a number is the relative gap to ask for, 1e-4 if there is none. Generated
 //! problems need no argument. An argument that is not a problem about a file picks the generated
 //! problems whose name contains it. A file is LIBSVM text, or a table whose name ends in `.csv`.
@@ -15,8 +16,10 @@
 use rueful_checks::Rng;
 use rueful_core::loss::{Absolute, AnyLoss, Hinge, Logistic, Loss, Square};
 use rueful_core::set::{AnySet, Ball, BoxSet};
-use rueful_core::{Batch, NonNegative, Positive};
-use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve, unwatched};
+use rueful_core::{Batch, Comparators, NonNegative, Positive, UnitFree};
+use rueful_hindsight::{
+    InMemory, Options, Problem, Scales, Solution, Start, solve, solve_unit_free, unwatched,
+};
 use std::error::Error;
 use std::time::Instant;
 
@@ -54,6 +57,9 @@ fn main() -> Result<()> {
             ("hinge", "box", "1"),
             ("absolute", "ball", "1000000"),
             ("logistic", "ball", "1000"),
+            ("hinge", "unit-free", "1000000"),
+            ("absolute", "unit-free", "1000000"),
+            ("logistic", "unit-free", "1000000"),
         ] {
             let name = format!("{name}, {loss}, {set} of {size}");
             if picked(&name) {
@@ -64,12 +70,17 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-fn set_of(set: &str, size: &str) -> Result<AnySet> {
-    let size = Positive::new(size.parse()?)?;
-    Ok(if set == "box" { BoxSet::cube(size).into() } else { Ball { radius: size }.into() })
+fn set_of(set: &str, size: &str) -> Result<Comparators> {
+    let radius = Positive::new(size.parse()?)?;
+    match set {
+        "ball" => Ok(AnySet::from(Ball { radius }).into()),
+        "box" => Ok(AnySet::from(BoxSet::cube(radius)).into()),
+        "unit-free" => Ok(UnitFree { radius }.into()),
+        other => Err(format!("no set is called {other}").into()),
+    }
 }
 
-fn report(name: &str, loss: &str, set: &AnySet, batch: &Batch, gap: f64) -> Result<()> {
+fn report(name: &str, loss: &str, set: &Comparators, batch: &Batch, gap: f64) -> Result<()> {
     let start = Instant::now();
     let solution = match loss {
         "hinge" => run(Hinge {}, set, batch, gap),
@@ -89,15 +100,35 @@ fn report(name: &str, loss: &str, set: &AnySet, batch: &Batch, gap: f64) -> Resu
 
 fn run<L: Loss + Into<AnyLoss>>(
     loss: L,
-    comparators: &AnySet,
+    comparators: &Comparators,
     batch: &Batch,
     tolerance: f64,
 ) -> Solution {
-    let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: comparators.clone() };
-    let mut data = InMemory { batches: std::slice::from_ref(batch) };
-    let options = Options { tolerance, ..Options::default() };
-    let Ok(solution) = solve(&problem, &mut data, Start::default(), &options, &mut unwatched);
+    let data = &mut InMemory { batches: std::slice::from_ref(batch) };
+    let (start, options) = (Start::default(), Options { tolerance, ..Options::default() });
+    let Ok(solution) = match comparators {
+        Comparators::Set(set) => {
+            let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: set.clone() };
+            solve(&problem, data, start, &options, &mut unwatched)
+        }
+        Comparators::UnitFree(ball) => {
+            let scales = scales_of(batch);
+            solve_unit_free(loss, ball.radius, &scales, data, start, &options, &mut unwatched)
+        }
+    };
     solution
+}
+
+/// The largest |x| of every column, and the largest |y|.
+fn scales_of(batch: &Batch) -> Scales {
+    let mut columns = vec![0.0_f32; batch.dimension()];
+    for example in batch.iter() {
+        let x = &example.features;
+        for (&i, value) in x.indices().iter().zip(x.values()) {
+            columns[i as usize] = columns[i as usize].max(value.abs());
+        }
+    }
+    Scales { columns, label: batch.labels().iter().fold(0.0, |most, y| most.max(y.abs())) }
 }
 
 type Made = fn() -> Result<Batch>;

@@ -28,10 +28,6 @@ impl Hessian {
         }
     }
 
-    pub(crate) fn dimension(&self) -> usize {
-        self.dimension
-    }
-
     pub(crate) fn clear(&mut self) {
         self.entries.fill(0.0);
         self.waiting = 0;

@@ -22,17 +22,14 @@
 
 use crate::basis::Frame;
 use crate::bracket::Bracket;
-use crate::cost::Cost;
+use crate::check::{Check, Region};
 use crate::counted::Counted;
 use crate::hessian::Hessian;
 use crate::passes::Passes;
 use crate::problem::{Options, Problem, Progress};
-use crate::proof::Proof;
-use crate::quadratic::{minimise, minimise_in_ellipsoid};
-use crate::set::make_feasible;
+use crate::quadratic::Quadratic;
 use rueful_core::Features;
 use rueful_core::loss::{Kink, Loss};
-use rueful_core::set::FeasibleSet;
 use std::ops::ControlFlow;
 
 pub(crate) struct Interior<'a, L, P> {
@@ -42,6 +39,9 @@ pub(crate) struct Interior<'a, L, P> {
     pub(crate) watch: &'a mut dyn FnMut(Progress) -> ControlFlow<()>,
     /// The coordinates of points, steps and quadratics. On a box they are those of the data.
     pub(crate) frame: Frame,
+    /// The comparators about which the results are proved. In the frame they are those of the
+    /// problem.
+    pub(crate) region: Region<'a>,
 }
 
 /// The part of the way to the boundary that a step may go.
@@ -143,15 +143,12 @@ struct Lengths {
     mu: f64,
 }
 
-/// The quadratic of Newton's subproblem, which a pass collects.
-struct Quadratic {
-    hessian: Hessian,
-    /// The gradient for μ = 0.
-    gradient: Vec<f64>,
+/// Newton's subproblem, which a pass collects.
+struct Subproblem {
+    /// The quadratic for μ = 0.
+    quadratic: Quadratic,
     /// The vector that a unit of μ takes off the gradient.
     pull: Vec<f64>,
-    /// The curvature σT.
-    curvature: f64,
 }
 
 /// Σ (high − a)·r⁺ + (a − low)·r⁻ as a function of the two step lengths.
@@ -230,11 +227,13 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
         let mut rows: Vec<Row> = Vec::with_capacity(examples as usize);
         let mut total = self.begin(&u, spread, &mut rows)?;
         bracket.passes += 1;
-        let mut model = Quadratic {
-            hessian: Hessian::new(u.len()),
-            gradient: vec![0.0; u.len()],
+        let mut model = Subproblem {
+            quadratic: Quadratic {
+                hessian: Hessian::new(u.len()),
+                gradient: vec![0.0; u.len()],
+                curvature: 0.0,
+            },
             pull: vec![0.0; u.len()],
-            curvature: 0.0,
         };
         let mut taken = None;
         let mut patience = PATIENCE;
@@ -246,13 +245,14 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
             }
             patience = if bracket.relative_gap() < gap { PATIENCE } else { patience - 1 };
 
-            let Some(trial) = self.minimise(&u, &model) else { break };
-            let within_reach = self.try_out(&u, &trial, &mut rows, &mut model.gradient)?;
+            let Some(trial) = self.minimise(&u, &model.quadratic) else { break };
+            let gradient = &mut model.quadratic.gradient;
+            let within_reach = self.try_out(&u, &trial, &mut rows, gradient)?;
             let mu = (within_reach / total).powi(3) * total / (2.0 * examples as f64);
-            for (g, pull) in model.gradient.iter_mut().zip(&model.pull) {
+            for (g, pull) in model.quadratic.gradient.iter_mut().zip(&model.pull) {
                 *g -= mu * pull;
             }
-            let Some(v) = self.minimise(&u, &model) else { break };
+            let Some(v) = self.minimise(&u, &model.quadratic) else { break };
             let (lengths, left) = self.look_along(&u, &v, &mut rows, mu)?;
             bracket.passes += 2;
             for (u, v) in u.iter_mut().zip(&v) {
@@ -264,15 +264,9 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
     }
 
     /// The minimum of the quadratic over the comparators, with as much damping as it takes.
-    fn minimise(&self, u: &[f64], model: &Quadratic) -> Option<Vec<f64>> {
+    fn minimise(&self, u: &[f64], quadratic: &Quadratic) -> Option<Vec<f64>> {
         [1e-14, 1e-12, 1e-10, 1e-8, 1e-6].iter().find_map(|&damping| {
-            let Some(basis) = self.frame.basis() else {
-                let a = model.hessian.damped(model.curvature, damping);
-                return minimise(&a, &model.gradient, u, &self.problem.comparators);
-            };
-            let h = model.hessian.damped(0.0, damping);
-            let radius = self.problem.comparators.reach(u.len().into());
-            minimise_in_ellipsoid(&h, model.curvature, &model.gradient, u, basis, radius)
+            quadratic.minimise(u, damping, &self.frame, &self.problem.comparators)
         })
     }
 
@@ -300,46 +294,42 @@ impl<L: Loss, P: Passes> Interior<'_, L, P> {
         point: &[f64],
         rows: &mut [Row],
         taken: Option<Lengths>,
-        model: &mut Quadratic,
+        model: &mut Subproblem,
         bracket: &mut Bracket,
     ) -> Result<(), P::Error> {
         let problem = self.problem;
-        let mut comparator = self.frame.leave(point);
-        make_feasible(&problem.comparators, &mut comparator);
-        let u = &comparator;
-        let mut cost = Cost::at(u, bracket.careful);
-        let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
-        model.hessian.clear();
-        model.gradient.fill(0.0);
-        model.pull.fill(0.0);
+        let u = self.frame.leave(point);
+        let mut check = Check::new(self.region, problem.sigma, u, bracket.careful);
+        let Subproblem { quadratic: Quadratic { hessian, gradient, curvature }, pull } = model;
+        hessian.clear();
+        gradient.fill(0.0);
+        pull.fill(0.0);
         let frame = &mut self.frame;
         let mut states = rows.iter_mut();
         self.data.pass(&mut |shown| {
             for (example, state) in shown.iter().zip(&mut states) {
                 let x = &example.features;
                 let Some(kink) = Counted::new(problem.loss, &example).kink() else { continue };
-                let p = cost.predict(u, x);
                 frame.look(x);
                 if let Some(taken) = taken {
                     state.advance(&kink, taken, frame.dot(x, point));
                 }
-                cost.add(&problem.loss, &example, p);
-                proof.add(&problem.loss, &example, state.slope);
+                check.add(&problem.loss, &example, Some(state.slope));
                 let weight = state.weight(&kink);
                 let (up, down) = state.slacks(&kink);
-                frame.add_square(x, weight, &mut model.hessian);
+                frame.add_square(x, weight, hessian);
                 let slope = state.slope + weight * (state.above - state.below);
-                frame.add(x, slope, &mut model.gradient);
-                frame.add(x, weight * (1.0 / up - 1.0 / down), &mut model.pull);
+                frame.add(x, slope, gradient);
+                frame.add(x, weight * (1.0 / up - 1.0 / down), pull);
             }
         })?;
-        model.hessian.finish();
-        if bracket.tell(&cost, u, &mut proof, &problem.comparators, self.watch) {
+        hessian.finish();
+        if check.tell(bracket, self.watch) {
             bracket.slopes.extend(rows.iter().map(|row| row.slope));
         }
-        model.curvature = proof.curvature();
-        let penalty = self.frame.penalty_gradient(model.curvature, point);
-        model.gradient.iter_mut().zip(&penalty).for_each(|(g, p)| *g += p);
+        *curvature = check.curvature();
+        let penalty = self.frame.penalty_gradient(*curvature, point);
+        gradient.iter_mut().zip(&penalty).for_each(|(g, p)| *g += p);
         Ok(())
     }
 

@@ -63,6 +63,7 @@
 mod ascent;
 mod basis;
 mod bracket;
+mod check;
 mod cholesky;
 mod classes;
 mod cost;

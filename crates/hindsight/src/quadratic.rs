@@ -1,9 +1,37 @@
 //! Small dense quadratics over a ball, a box or all of R^d, as in Newton's subproblem.
 
-use crate::basis::Basis;
+use crate::basis::{Basis, Frame};
 use crate::cholesky::Factor;
+use crate::hessian::Hessian;
 use nalgebra::{DMatrix, DVector};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
+
+/// The quadratic g·(v − u) + ½(v − u)ᵀ(H + κM)(v − u) in the coordinates of a frame, where M is the
+/// metric of its comparators.
+pub(crate) struct Quadratic {
+    pub(crate) hessian: Hessian,
+    pub(crate) gradient: Vec<f64>,
+    pub(crate) curvature: f64,
+}
+
+impl Quadratic {
+    /// Its minimum over the set, with some damping. In the coordinates of a basis the set is a ball
+    /// or all of R^d.
+    pub(crate) fn minimise(
+        &self,
+        u: &[f64],
+        damping: f64,
+        frame: &Frame,
+        set: &AnySet,
+    ) -> Option<Vec<f64>> {
+        let Self { hessian, gradient, curvature } = self;
+        let Some(basis) = frame.basis() else {
+            return minimise(&hessian.damped(*curvature, damping), gradient, u, set);
+        };
+        let radius = set.reach(u.len().into());
+        minimise_in_ellipsoid(&hessian.damped(0.0, damping), *curvature, gradient, u, basis, radius)
+    }
+}
 
 /// argmin over v in the set of g·(v − u) + ½(v − u)ᵀA(v − u), for a positive definite A given by
 /// its lower triangle. `None` if A is not positive definite, as far as rounding lets one see.
@@ -43,7 +71,7 @@ fn linear(a: &DMatrix<f64>, gradient: &[f64], u: &[f64]) -> DVector<f64> {
 
 /// Like [`minimise`] in the coordinates of a basis, over the ball vᵀMv ≤ U² or with U = ∞ all of
 /// R^d. Here A = H + κM with H given by its lower triangle.
-pub(crate) fn minimise_in_ellipsoid(
+fn minimise_in_ellipsoid(
     h: &DMatrix<f64>,
     curvature: f64,
     gradient: &[f64],

@@ -1,17 +1,17 @@
 //! The choice of methods: which are tried, in which order, and from where they start.
 
 use crate::ascent::Ascent;
-use crate::basis::{Basis, Frame};
+use crate::basis::Frame;
 use crate::bracket::Bracket;
-use crate::cost::Cost;
+use crate::check::{Check, Region};
 use crate::held::Held;
 use crate::interior::Interior;
 use crate::multipliers::Multipliers;
 use crate::newton::Newton;
 use crate::passes::{Passes, Prefix, solve_over};
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
-use crate::proof::Proof;
-use crate::set::{lowest, make_feasible};
+use crate::scales::Scales;
+use crate::set::lowest;
 use crate::survey::{Dual, Shape, Survey, survey};
 use rueful_core::loss::{AnyLoss, Loss, with_usual_loss};
 use rueful_core::set::AnySet;
@@ -30,6 +30,12 @@ const LONG_PATIENCE: f64 = 300.0;
 
 /// The most multiplications, T·d², that turning all examples to other coordinates may take.
 const MAX_TURNED: u64 = 200_000_000;
+
+/// Whether all examples may be turned to other coordinates.
+pub(crate) fn may_turn(shape: &Shape) -> bool {
+    let squares = shape.examples.saturating_mul((shape.dimension as u64).pow(2));
+    shape.dimension <= MAX_DIMENSION && squares <= MAX_TURNED
+}
 
 /// Solves a problem over data that can be replayed.
 ///
@@ -167,7 +173,7 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
         let Shape { examples, nonzeros, dimension, .. } = *self.shape;
         let full = examples.saturating_mul(dimension as u64);
         let is_box = matches!(self.problem.comparators, AnySet::Box(_));
-        if is_box || full.saturating_mul(dimension as u64) > MAX_TURNED {
+        if is_box || !may_turn(self.shape) {
             &[false]
         } else if 4 * nonzeros >= full {
             &[true]
@@ -196,7 +202,8 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
             return Ok(());
         }
         let u = bracket.comparator.clone();
-        Newton { problem, data: *data, options, watch }.solve(u, bracket)
+        let (frame, region) = (Frame::plain(), Region::Set(&problem.comparators));
+        Newton { problem, data: *data, options, watch, frame, region }.solve(&u, bracket)
     }
 
     fn ascent(
@@ -212,13 +219,18 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
 
     fn interior(&mut self, turned: bool, bracket: &mut Bracket) -> Result<(), P::Error> {
         let Self { problem, data, options, watch, shape, .. } = self;
+        // Two passes find the coordinates, one begins, and one prices.
+        if turned && !bracket.allows(4) {
+            return Ok(());
+        }
         let u = bracket.comparator.clone();
         let frame = if turned {
-            Frame::turned(Basis::new(*data, shape.dimension)?)
+            Frame::turned(*data, &Scales::ones(shape.dimension), bracket)?
         } else {
             Frame::plain()
         };
-        let mut interior = Interior { problem, data: *data, options, watch, frame };
+        let region = Region::Set(&problem.comparators);
+        let mut interior = Interior { problem, data: *data, options, watch, frame, region };
         interior.solve(&u, shape.examples, shape.spread, bracket)
     }
 
@@ -245,18 +257,15 @@ impl<L: Loss, P: Passes> Solver<'_, L, P> {
         }
         let Self { problem, data, watch, shape, .. } = self;
         let curvature = problem.sigma.get() * shape.examples as f64;
-        let mut u = lowest(&problem.comparators, &dual.sum, curvature);
-        make_feasible(&problem.comparators, &mut u);
-        let mut cost = Cost::at(&u, bracket.careful);
-        let mut proof = Proof::new(problem.sigma, u.len(), bracket.careful);
+        let u = lowest(&problem.comparators, &dual.sum, curvature);
+        let region = Region::Set(&problem.comparators);
+        let mut check = Check::new(region, problem.sigma, u, bracket.careful);
         data.pass(&mut |rows| {
             for example in rows.iter() {
-                let p = cost.predict(&u, &example.features);
-                let at = cost.add(&problem.loss, &example, p);
-                proof.add(&problem.loss, &example, at.slope);
+                check.add(&problem.loss, &example, None);
             }
         })?;
-        bracket.tell(&cost, &u, &mut proof, &problem.comparators, *watch);
+        check.tell(bracket, *watch);
         Ok(Method::ClosedForm)
     }
 }

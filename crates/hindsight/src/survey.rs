@@ -139,7 +139,7 @@ pub(crate) fn known_below(loss: &impl Loss, given: Option<f64>) -> (f64, Source)
 }
 
 /// F(0)/T, or 1 where that is 0.
-fn spread(at_zero: f64, examples: usize) -> f64 {
+pub(crate) fn spread(at_zero: f64, examples: usize) -> f64 {
     let spread = at_zero.abs() / (examples as f64).max(1.0);
     if spread > 0.0 { spread } else { 1.0 }
 }

@@ -10,17 +10,22 @@
 //! ```
 //!
 //! S is added up without error. The rounding |x̂ − x/N| of up to 2⁻²⁴|x/N| widens the gap, in
-//! proportion to U, but takes nothing from the proof.
+//! proportion to U, but takes nothing from the proof. Where it stands in the way and there are few
+//! columns, interior points or Newton's method go on from there, in the coordinates of an
+//! orthogonal basis of the quotients in doubles ([`Frame`]).
 
+use crate::basis::Frame;
 use crate::bracket::Bracket;
+use crate::check::{Check, Region};
 use crate::cost::{Cost, careful_dot};
 use crate::counted::Counted;
+use crate::interior::Interior;
+use crate::newton::Newton;
 use crate::passes::{AnyPasses, Failed, Passes, Prefix, solve_over};
 use crate::problem::{Method, Options, Problem, Progress, Solution, Start};
-use crate::proof::Proof;
 use crate::scales::{Scales, quotient};
-use crate::solve::{Found, MAX_HELD, search};
-use crate::survey::{Shape, known_below};
+use crate::solve::{MAX_HELD, may_turn, search};
+use crate::survey::{Shape, known_below, spread};
 use rueful_core::loss::{AnyLoss, Loss, with_usual_loss};
 use rueful_core::set::Ball;
 use rueful_core::{Batch, Example, Features, NonNegative, Positive, Rows};
@@ -45,7 +50,8 @@ const KEPT_TOGETHER: usize = 1 << 18;
 /// the comparator is in their units and certainly in the ball, `upper` is its loss, and `lower` is
 /// proved by slopes. The comparator, the slopes and the bound of `start` are for the rows as they
 /// are, too. On the way `watch` is told of the interval for rounded rows, and after each attempt of
-/// the proved one.
+/// the proved one. If rounding keeps that one too wide and there are few columns, the solver goes on
+/// without it, and `watch` is told of the proved interval only.
 ///
 /// The rows divided by their scales are kept in memory where the data is in memory, or where
 /// [`solve`](crate::solve) would copy it.
@@ -101,7 +107,7 @@ struct Raw<'a, 'd, L> {
     data: Scaled<'d>,
 }
 
-impl<L: Loss> Raw<'_, '_, L> {
+impl<'a, L: Loss> Raw<'a, '_, L> {
     /// Does the work of [`solve_unit_free`].
     fn solve(
         mut self,
@@ -115,8 +121,18 @@ impl<L: Loss> Raw<'_, '_, L> {
             return Ok(bracket.into_solution(shape.examples, Method::ClosedForm));
         };
         let problem = Problem { loss: self.loss, sigma: NonNegative::ZERO, comparators };
-        let method = self.attempt(&problem, start, options, watch, &mut bracket)?;
+        let mut method = self.attempt(&problem, start, options, watch, &mut bracket)?;
+        // Two passes find the coordinates, one begins, and one prices.
+        let may_refine = !self.loss.is_linear() && may_turn(&shape) && bracket.allows(4);
+        if may_refine && !bracket.is_done(options) {
+            method = self.refine(&problem, &shape, options, watch, &mut bracket)?;
+        }
         Ok(bracket.into_solution(shape.examples, method))
+    }
+
+    /// The comparators, as proofs see them.
+    fn region(&self) -> Region<'a> {
+        Region::UnitFree { scales: self.scales, inside: self.inside, outside: self.outside }
     }
 
     /// Makes the first pass. It finds the shape of the data and the interval of the start, and
@@ -127,19 +143,17 @@ impl<L: Loss> Raw<'_, '_, L> {
         options: &Options,
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(Shape, Bracket), Failed> {
-        let mut check = Check::new(self, start.comparator.clone(), &start.slopes);
+        let mut check = self.check(start.comparator.clone());
         let mut first = First::default();
-        let Self { loss, data, .. } = self;
+        let Self { loss, scales, outside, data, .. } = self;
         data.copy_while(&mut |rows| {
             check.grow(rows.dimension());
             for example in rows.iter() {
-                first.add(loss, &example, check.scales);
-                check.add(loss, &example);
+                first.add(loss, &example, scales);
+                add_given(&mut check, loss, &example, &start.slopes);
             }
         })?;
-        let used = check.u.iter().rposition(|u| *u != 0.0).map_or(0, |last| last + 1);
-        let shape = first.shape(loss, used, check.outside);
-        check.u.resize(shape.dimension, 0.0);
+        let shape = first.shape(loss, check.trim(first.dimension), *outside);
         let (lower, lower_from) = known_below(loss, start.lower);
         let mut bracket = Bracket::new(lower, lower_from, &shape, options);
         check.tell(&mut bracket, watch);
@@ -176,7 +190,9 @@ impl<L: Loss> Raw<'_, '_, L> {
             bracket.passes += found.bracket.passes;
             method = found.method;
             let before = bracket.relative_gap();
-            self.prove(&found, bracket, watch)?;
+            let mut u = self.scales.with_units(&found.bracket.comparator, self.inside);
+            u.resize(bracket.comparator.len(), 0.0);
+            self.prove(u, &found.bracket.slopes, bracket, watch)?;
             if bracket.relative_gap() > 0.5 * before || !found.bracket.is_converged(&inner) {
                 break;
             }
@@ -209,11 +225,7 @@ impl<L: Loss> Raw<'_, '_, L> {
     ) -> Result<(), Failed> {
         let moved = self.moved(bracket.comparator.clone())?;
         bracket.passes += 1;
-        let mut check = Check::new(self, moved, &[]);
-        let Self { loss, data, .. } = self;
-        data.data.pass(&mut |rows| rows.iter().for_each(|example| check.add(loss, &example)))?;
-        check.tell(bracket, watch);
-        Ok(())
+        self.prove(moved, &[], bracket, watch)
     }
 
     /// A comparator close to u. For one example after the other that loses something, u is moved by
@@ -252,71 +264,57 @@ impl<L: Loss> Raw<'_, '_, L> {
         })
     }
 
-    /// Prices and proves the result in one pass over the rows as they are.
+    /// Prices a comparator and proves the bound of slopes, in one pass over the rows as they are.
     fn prove(
         &mut self,
-        found: &Found,
+        u: Vec<f64>,
+        slopes: &[f64],
         bracket: &mut Bracket,
         watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<(), Failed> {
-        let mut u = self.scales.with_units(&found.bracket.comparator, self.inside);
-        u.resize(bracket.comparator.len(), 0.0);
-        let mut check = Check::new(self, u, &found.bracket.slopes);
+        let mut check = self.check(u);
         let Self { loss, data, .. } = self;
-        data.data.pass(&mut |rows| rows.iter().for_each(|example| check.add(loss, &example)))?;
+        data.data.pass(&mut |rows| {
+            rows.iter().for_each(|example| add_given(&mut check, loss, &example, slopes));
+        })?;
         check.tell(bracket, watch);
         Ok(())
     }
-}
 
-/// The price of a comparator and the bound of slopes, as they are added up.
-struct Check<'a> {
-    scales: &'a Scales,
-    outside: f64,
-    u: Vec<f64>,
-    /// A slope per example. Where there is none, that of the loss at u is taken.
-    slopes: &'a [f64],
-    seen: usize,
-    cost: Cost,
-    proof: Proof,
-}
+    fn check(&self, u: Vec<f64>) -> Check<'a> {
+        Check::new(self.region(), NonNegative::ZERO, u, true)
+    }
 
-impl<'a> Check<'a> {
-    fn new<L>(raw: &Raw<'a, '_, L>, mut u: Vec<f64>, slopes: &'a [f64]) -> Self {
-        raw.scales.make_feasible(&mut u, raw.inside);
-        Self {
-            scales: raw.scales,
-            outside: raw.outside,
-            cost: Cost::at(&u, true),
-            proof: Proof::new(NonNegative::ZERO, u.len(), true),
-            u,
-            slopes,
-            seen: 0,
+    /// Narrows the bracket without rounding the rows to singles. Returns the method.
+    fn refine(
+        &mut self,
+        problem: &Problem<L>,
+        shape: &Shape,
+        options: &Options,
+        watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+        bracket: &mut Bracket,
+    ) -> Result<Method, Failed> {
+        let (region, u) = (self.region(), bracket.comparator.clone());
+        let data = &mut Prefix::whole(self.data.data);
+        let frame = Frame::turned(data, self.scales, bracket)?;
+        if shape.kinked {
+            let mut interior = Interior { problem, data, options, watch, frame, region };
+            interior.solve(&u, shape.examples, shape.spread, bracket)?;
+            Ok(Method::InteriorPoint)
+        } else {
+            Newton { problem, data, options, watch, frame, region }.solve(&u, bracket)?;
+            Ok(Method::Newton)
         }
     }
+}
 
-    /// Makes room for features below `dimension`.
-    fn grow(&mut self, dimension: usize) {
-        self.u.resize(self.u.len().max(dimension), 0.0);
-        self.proof.grow(dimension);
-    }
-
-    #[inline]
-    fn add<L: Loss>(&mut self, loss: &L, example: &Example<'_>) {
-        let x = &example.features;
-        let size = x.iter().map(|(i, x)| (self.u[i] * x).abs()).sum();
-        let at = self.cost.add_sized(loss, example, careful_dot(&self.u, x), size);
-        let is_slope = |a: &f64| Counted::new(*loss, example).conjugate(*a).is_finite();
-        let given = self.slopes.get(self.seen).copied().filter(is_slope);
-        self.proof.add_sized(loss, example, given.unwrap_or(at.slope), self.scales.norm_of(x));
-        self.seen += 1;
-    }
-
-    fn tell(&mut self, bracket: &mut Bracket, watch: &mut dyn FnMut(Progress) -> ControlFlow<()>) {
-        self.proof.finish();
-        let floor = self.proof.floor_unit_free(self.scales, self.outside);
-        bracket.take(self.cost.upper(0.0), self.cost.slack(), &self.u, floor, watch);
-    }
+/// Takes in an example with the slope that is given for it. Where there is none, that of the loss at
+/// u is taken.
+#[inline]
+fn add_given<L: Loss>(check: &mut Check<'_>, loss: &L, example: &Example<'_>, slopes: &[f64]) {
+    let is_slope = |a: &f64| Counted::new(*loss, example).conjugate(*a).is_finite();
+    let given = slopes.get(check.examples() as usize).copied().filter(is_slope);
+    check.add(loss, example, given);
 }
 
 /// The facts about the data that the first pass collects.
@@ -328,6 +326,8 @@ struct First {
     at_zero: Option<Cost>,
     /// Σ|φ_t'(0)|‖x_t/N‖.
     steepness: f64,
+    /// Whether the losses have a kink.
+    kinked: bool,
 }
 
 impl First {
@@ -336,22 +336,23 @@ impl First {
         let x = &example.features;
         let cost = self.at_zero.get_or_insert_with(|| Cost::at(&[], false));
         self.steepness += cost.add(loss, example, 0.0).slope.abs() * scales.norm_of(x);
+        self.kinked |= Counted::new(*loss, example).kink().is_some();
         self.examples += 1;
         self.dimension = self.dimension.max(x.dimension());
         self.nonzeros += x.len() as u64;
     }
 
     /// The shape, as far as a bracket needs it.
-    fn shape<L: Loss>(&self, loss: &L, used: usize, radius: f64) -> Shape {
+    fn shape<L: Loss>(&self, loss: &L, dimension: usize, radius: f64) -> Shape {
         let at_zero = self.at_zero.map_or(0.0, |cost| cost.upper(0.0));
         Shape {
             examples: self.examples,
-            dimension: self.dimension.max(used),
+            dimension,
             nonzeros: self.nonzeros,
             at_zero,
-            spread: 1.0,
+            spread: spread(at_zero, self.examples as usize),
             size: if loss.is_nonnegative() { at_zero } else { radius * self.steepness },
-            kinked: false,
+            kinked: self.kinked,
         }
     }
 }

@@ -6,12 +6,13 @@
 mod common;
 
 use common::exact::{self, Exact};
-use common::{ball, cube};
+use common::{ball, cube, scales_of};
 use rueful_checks::Rng;
-use rueful_core::loss::{Absolute, AnyLoss, Hinge, Loss};
-use rueful_core::set::AnySet;
-use rueful_core::{Batch, NonNegative, Rows};
-use rueful_hindsight::{InMemory, Options, Passes, Problem, Solution, Start, solve, unwatched};
+use rueful_core::loss::{Absolute, AnyLoss, Hinge, Logistic, Loss, Square};
+use rueful_core::{Batch, Comparators, NonNegative, Positive, Rows, UnitFree};
+use rueful_hindsight::{
+    InMemory, Options, Passes, Problem, Solution, Start, solve, solve_unit_free, unwatched,
+};
 use std::convert::Infallible;
 
 /// Standard normal rows, after a change. The labels are those of a linear model with so much noise.
@@ -42,7 +43,7 @@ type ExactLoss = fn(Exact, f64) -> Exact;
 fn gap<L: Loss + Into<AnyLoss>>(
     loss: L,
     exactly: ExactLoss,
-    set: &AnySet,
+    set: impl Into<Comparators>,
     batch: &Batch,
     passes: u64,
 ) -> f64 {
@@ -54,11 +55,11 @@ fn gap_with<L: Loss + Into<AnyLoss>>(
     options: &Options,
     loss: L,
     exactly: ExactLoss,
-    set: &AnySet,
+    set: impl Into<Comparators>,
     batch: &Batch,
 ) -> f64 {
     let mut data = InMemory { batches: std::slice::from_ref(batch) };
-    let solution = run(loss, set, &mut data, options);
+    let solution = run(loss, &set.into(), batch, &mut data, options);
     let cost = exact::cost(exactly, 0.0, batch, &solution.comparator);
     assert!(Exact::from(solution.lower) <= cost && cost <= solution.upper.into());
     solution.relative_gap
@@ -66,13 +67,28 @@ fn gap_with<L: Loss + Into<AnyLoss>>(
 
 fn run<L: Loss + Into<AnyLoss>>(
     loss: L,
-    set: &AnySet,
+    comparators: &Comparators,
+    batch: &Batch,
     data: &mut impl Passes<Error = Infallible>,
     options: &Options,
 ) -> Solution {
-    let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: set.clone() };
-    let Ok(solution) = solve(&problem, data, Start::default(), options, &mut unwatched);
+    let start = Start::default();
+    let Ok(solution) = match comparators {
+        Comparators::Set(set) => {
+            let problem = Problem { loss, sigma: NonNegative::ZERO, comparators: set.clone() };
+            solve(&problem, data, start, options, &mut unwatched)
+        }
+        Comparators::UnitFree(ball) => {
+            let scales = scales_of(batch, true);
+            solve_unit_free(loss, ball.radius, &scales, data, start, options, &mut unwatched)
+        }
+    };
     solution
+}
+
+/// The balls of a radius, of both kinds.
+fn balls(radius: f64) -> [Comparators; 2] {
+    [ball(radius).into(), UnitFree { radius: Positive::new(radius).unwrap() }.into()]
 }
 
 /// Some columns are equal except for the rounding of singles. In a large ball that difference
@@ -85,11 +101,31 @@ fn collinear_columns_in_a_large_ball() {
         row[5] = row[0] + row[1];
         row[6] = 1e-3 * row[1] - row[2];
     });
-    for radius in [1.0, 1e3, 1e6] {
-        let found = gap(Hinge {}, exact::hinge, &ball(radius), &batch, 600);
-        assert!(found <= 1e-4, "hinge, {radius}: {found}");
-        let found = gap(Absolute {}, exact::absolute, &ball(radius), &batch, 600);
-        assert!(found <= 1e-4, "absolute, {radius}: {found}");
+    for ball in [1.0, 1e3, 1e6].into_iter().flat_map(balls) {
+        let found = gap(Hinge {}, exact::hinge, ball.clone(), &batch, 600);
+        assert!(found <= 1e-4, "hinge, {ball:?}: {found}");
+        let found = gap(Absolute {}, exact::absolute, ball.clone(), &batch, 600);
+        assert!(found <= 1e-4, "absolute, {ball:?}: {found}");
+    }
+}
+
+/// The same for losses without a kink. In the unit-free ball nothing is lost by dividing the rows.
+#[test]
+fn collinear_columns_in_a_large_unit_free_ball() {
+    let batch = rows(500, 12, 1.0, |row| {
+        row[3] = row[0];
+        row[4] = 3.0 * row[0];
+        row[5] = row[0] + row[1];
+        row[6] = 1e-3 * row[1] - row[2];
+    });
+    for radius in [1e3, 1e4, 1e5, 1e6] {
+        let [_, ball] = balls(radius);
+        let found = gap(Square {}, exact::square, ball.clone(), &batch, 100);
+        assert!(found <= 1e-4, "square, {radius}: {found}");
+        let options = Options { tolerance: 1e-4, max_passes: Some(100) };
+        let mut data = InMemory { batches: std::slice::from_ref(&batch) };
+        let found = run(Logistic {}, &ball, &batch, &mut data, &options);
+        assert!(found.converged, "logistic, {radius}: {}", found.relative_gap);
     }
 }
 
@@ -101,9 +137,9 @@ fn a_huge_column() {
         row[1] = 1.0;
     });
     for radius in [1.0, 10.0] {
-        let found = gap(Hinge {}, exact::hinge, &ball(radius), &batch, 900);
+        let found = gap(Hinge {}, exact::hinge, ball(radius), &batch, 900);
         assert!(found <= 1e-4, "ball of {radius}: {found}");
-        let found = gap(Hinge {}, exact::hinge, &cube(radius), &batch, 900);
+        let found = gap(Hinge {}, exact::hinge, cube(radius), &batch, 900);
         assert!(found <= 1e-4, "box of {radius}: {found}");
     }
 }
@@ -113,20 +149,20 @@ fn columns_of_all_scales() {
     let batch = rows(500, 12, 1.0, |row| {
         row.iter_mut().enumerate().for_each(|(i, x)| *x *= 10_f64.powi(i as i32 % 6));
     });
-    for radius in [1.0, 10.0, 1e6] {
-        let found = gap(Hinge {}, exact::hinge, &ball(radius), &batch, 900);
-        assert!(found <= 1e-4, "hinge, {radius}: {found}");
-        let found = gap(Absolute {}, exact::absolute, &ball(radius), &batch, 900);
-        assert!(found <= 1e-4, "absolute, {radius}: {found}");
+    for ball in [1.0, 10.0, 1e6].into_iter().flat_map(balls) {
+        let found = gap(Hinge {}, exact::hinge, ball.clone(), &batch, 900);
+        assert!(found <= 1e-4, "hinge, {ball:?}: {found}");
+        let found = gap(Absolute {}, exact::absolute, ball.clone(), &batch, 900);
+        assert!(found <= 1e-4, "absolute, {ball:?}: {found}");
     }
 }
 
 #[test]
 fn separable_classes_in_a_large_ball() {
     let batch = rows(500, 40, 0.0, |_| ());
-    for radius in [30.0, 1e3, 1e6] {
-        let found = gap(Hinge {}, exact::hinge, &ball(radius), &batch, 1200);
-        assert!(found <= 1e-4, "{radius}: {found}");
+    for ball in [30.0, 1e3, 1e6].into_iter().flat_map(balls) {
+        let found = gap(Hinge {}, exact::hinge, ball.clone(), &batch, 1200);
+        assert!(found <= 1e-4, "{ball:?}: {found}");
     }
 }
 
@@ -156,7 +192,7 @@ fn text(count: usize, columns: usize, per_row: usize) -> Batch {
 fn sparse_text_in_a_large_ball() {
     let batch = text(4000, 1500, 30);
     for radius in [3.0, 10.0, 30.0] {
-        let found = gap(Hinge {}, exact::hinge, &ball(radius), &batch, PASSES_FOR_TEXT);
+        let found = gap(Hinge {}, exact::hinge, ball(radius), &batch, PASSES_FOR_TEXT);
         assert!(found <= 1e-4, "{radius}: {found}");
     }
 }
@@ -168,7 +204,7 @@ fn sparse_text_to_many_digits() {
     let batch = text(4000, 1500, 30);
     for radius in [30.0, 45.0] {
         let options = Options { tolerance: 1e-8, max_passes: Some(PASSES_FOR_MANY_DIGITS) };
-        let found = gap_with(&options, Hinge {}, exact::hinge, &ball(radius), &batch);
+        let found = gap_with(&options, Hinge {}, exact::hinge, ball(radius), &batch);
         assert!(found <= 1e-8, "{radius}: {found}");
     }
 }
@@ -178,7 +214,7 @@ fn sparse_text_to_many_digits() {
 fn a_box_with_more_columns_than_rows() {
     let batch = rows(240, 400, 1.0, |_| ());
     for side in [0.01, 0.03] {
-        let found = gap(Hinge {}, exact::hinge, &cube(side), &batch, PASSES_IN_A_BOX);
+        let found = gap(Hinge {}, exact::hinge, cube(side), &batch, PASSES_IN_A_BOX);
         assert!(found <= 1e-4, "{side}: {found}");
     }
 }
@@ -203,6 +239,8 @@ fn collinear_columns_from_a_stream() {
         row[5] = row[0] + row[1];
     });
     let options = Options { tolerance: 1e-4, max_passes: Some(600) };
-    let solution = run(Hinge {}, &ball(1e6), &mut Streamed(&batch), &options);
-    assert!(solution.converged, "{}", solution.relative_gap);
+    for ball in balls(1e6) {
+        let solution = run(Hinge {}, &ball, &batch, &mut Streamed(&batch), &options);
+        assert!(solution.converged, "{ball:?}: {}", solution.relative_gap);
+    }
 }

@@ -8,7 +8,7 @@ use rueful_checks::Rng;
 use rueful_core::loss::{AnyLoss, Loss};
 use rueful_core::set::{AnySet, Ball, BoxSet, FeasibleSet};
 use rueful_core::{Batch, NonNegative, Positive, Round, Sum};
-use rueful_hindsight::{InMemory, Options, Problem, Solution, Start, solve, unwatched};
+use rueful_hindsight::{InMemory, Options, Problem, Scales, Solution, Start, solve, unwatched};
 
 pub(crate) fn ball(radius: f64) -> AnySet {
     Ball { radius: Positive::new(radius).unwrap() }.into()
@@ -53,6 +53,19 @@ pub(crate) fn is_sound<L: Loss + Into<AnyLoss>>(
     let cost = cost(loss, sigma, batch, &solution.comparator);
     assert!(cost <= solution.upper, "{cost} > {}", solution.upper);
     assert!(solution.upper - cost <= 1e-9 * (1.0 + cost.abs()) + 1e-12 * solution.upper.abs());
+}
+
+/// The scales N and Y of a batch.
+pub(crate) fn scales_of(batch: &Batch, classes: bool) -> Scales {
+    let mut columns = vec![0.0_f32; batch.dimension()];
+    for example in batch.iter() {
+        let x = example.features;
+        for (&i, value) in x.indices().iter().zip(x.values()) {
+            columns[i as usize] = columns[i as usize].max(value.abs());
+        }
+    }
+    let largest = batch.labels().iter().fold(0.0_f64, |most, y| most.max(y.abs()));
+    Scales { columns, label: if classes { 1.0 } else { largest } }
 }
 
 /// The cost of u, with predictions and sums that are rounded once. Where features of all scales
