@@ -7,6 +7,7 @@ model is there already was learned from before, and is skipped.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +43,9 @@ class LearningStream:
         name: str | None,
         trigger: dict[str, Any],
     ) -> None:
-        self._estimator, self._checkpoint = estimator, checkpoint.rstrip("/")
+        # Whoever sets parameters later sets those of other fits.
+        self._estimator, self._checkpoint = estimator.copy(), checkpoint.rstrip("/")
+        self._columns = estimator._columns(df)
         self._spark = df.sparkSession
         self._last, self._current = self._restored(df)
         writer = df.writeStream.foreachBatch(self._learn).outputMode("append")
@@ -126,21 +129,26 @@ class LearningStream:
             raise ValueError(
                 f"{self._checkpoint} has no model of batch {batch - 1}: begin with an empty folder"
             )
-        before, columns, windows = self._before(df)
+        before, columns, windows = self._before()
         work = self._place("work")
-        learned, columns, base = self._estimator._go_on(before, df, columns, work)
+        try:
+            learned, columns, base = self._estimator._go_on(before, df, columns, work)
+        except Exception as why:
+            raise RuntimeError(f"batch {batch} was not learned from: {why}") from why
         model = self._estimator._made(learned, columns)
         model.windows = [*windows, _window(batch, base, learned)][-WINDOWS:]
         self._store(model, batch)
         self._last, self._current = batch, model
 
-    def _before(self, df: DataFrame) -> tuple[Learned | None, Columns, list[dict[str, Any]]]:
+    def _before(self) -> tuple[Learned | None, Columns, list[dict[str, Any]]]:
         """Returns the model before the next batch, if there is one, the columns and the windows."""
         model = self._current
         if model is None:
-            return None, self._estimator._columns(df), []
+            return None, self._columns, []
         assert model._of is not None
-        return model._learned, model._of, model.windows
+        # What becomes of bad rows may be another thing since the stream was started again.
+        columns = dataclasses.replace(model._of, skips=self._columns.skips)
+        return model._learned, columns, model.windows
 
     def _store(self, model: _Learned, batch: int) -> None:
         """Saves the model under the number of its batch. It is there as a whole, or not at all."""
