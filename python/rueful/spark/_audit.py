@@ -16,7 +16,7 @@ from pyspark.sql.types import ArrayType, BinaryType, LongType, StructField, Stru
 
 from .. import _data
 from .._audit import Audit
-from ._names import mapped, named, require, require_numbers
+from ._names import mapped, named, require, require_numbers, with_doubles
 from ._rounds import FAN, partitions
 from ._rows import (
     BadRow,
@@ -84,7 +84,7 @@ def audit(
     )
     given.check_kinds(df)
     wanted = [*given.features, prediction, label, *(name for name in (by, weight) if name)]
-    df = df.select(*map(named, dict.fromkeys(wanted)))
+    df = with_doubles(df.select(*map(named, dict.fromkeys(wanted))), label)
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext

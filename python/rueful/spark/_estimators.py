@@ -57,7 +57,15 @@ from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model
 from . import _files, _rounds
-from ._names import mapped, named, refuse_present, require, require_numbers
+from ._names import (
+    mapped,
+    named,
+    refuse_present,
+    require,
+    require_classes,
+    require_numbers,
+    with_doubles,
+)
 from ._rounds import Learned
 from ._rows import BadRow, Columns
 from ._stream import LearningStream
@@ -557,7 +565,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         Returns what was learned, the columns with all labels, and the model before.
         """
         spark = df.sparkSession
-        df = spread(df.select(*map(named, columns.names())))
+        df = spread(with_doubles(df.select(*map(named, columns.names())), columns.label))
         if self.isSet(self.numParts):
             df = _rounds.in_parts(df, self.getNumParts())
         if _rounds.is_in_place(df):
@@ -680,6 +688,11 @@ class OnlineClassifier(_Classes, _Online):
             return self.getLoss()
         return "softmax" if columns.is_of_many else "logistic"
 
+    def _columns(self, df: DataFrame) -> Columns:
+        columns = super()._columns(df)
+        require_classes(df, "labelCol", columns.label)
+        return columns
+
     def _unknown_label(self, df: DataFrame) -> str | None:
         name = self.getLabelCol()
         is_truth = isinstance(df.schema[name].dataType, BooleanType)
@@ -715,7 +728,7 @@ _MOST_CLASSES = 10_000
 
 def _distinct(df: DataFrame, name: str) -> list[Any]:
     """Returns the labels of a column."""
-    found = df.select(named(name)).distinct().limit(_MOST_CLASSES + 1).collect()
+    found = with_doubles(df.select(named(name)), name).distinct().limit(_MOST_CLASSES + 1).collect()
     if len(found) > _MOST_CLASSES:
         raise ValueError(f"column {name}: found more than {_MOST_CLASSES} labels")
     return [row[0] for row in found]

@@ -26,7 +26,7 @@ from .. import _data
 from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model, Pass, Question, Sizes
-from ._names import Batches, mapped, named, require
+from ._names import Batches, mapped, named, require, with_doubles
 from ._rounds import FAN, announced, partitions
 from ._rows import BadRow, Columns
 from ._vectors import gathering, spread
@@ -441,7 +441,7 @@ def hindsight(
     # Solvers compare without units, if nothing else is asked for, and learners not always.
     compared = comparators or "unit-free"
     fresh = announced(estimator._fresh(df, columns, comparators=compared), columns)
-    rows = spread(df.select(*map(named, columns.names())))
+    rows = spread(with_doubles(df.select(*map(named, columns.names())), label))
     search = Search(Data(rows, columns, fresh.state), tolerance, max_passes)
     return search.answer((_kinked if search.question.is_kinked() else _smooth)(search))
 

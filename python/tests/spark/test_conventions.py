@@ -20,6 +20,8 @@ from rueful.spark import (
     OnlineClassifier,
     OnlineRegressionModel,
     OnlineRegressor,
+    audit,
+    hindsight,
 )
 
 ROWS = 120
@@ -185,6 +187,45 @@ def test_every_kind_of_column_is_a_feature(spark: SparkSession) -> None:
     alone = rueful.OnlineClassifier().fit(frame, labels, sample_weight=weights)
     assert model.certificate() == alone.certificate()
     assert model.transform(df).where("prediction = 'yes'").count() > 0
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_decimal_labels_are_numbers(
+    count: int, spark: SparkSession, rows: DataFrame, tmp_path: Path
+) -> None:
+    """Those of `case when … then 1.0 else 0.0 end` in SQL are decimal numbers."""
+    number = "case when x > 0 then 1.0 else 0.0 end"
+    number += " + case when z > 0 then 1.0 else 0.0 end" if count == 3 else ""
+    decimals = rows.withColumn("label", F.expr(number))
+    doubles = rows.withColumn("label", F.expr(f"double({number})"))
+    assert decimals.schema["label"].dataType.typeName() == "decimal"
+    learner = OnlineClassifier(firstSlice=20)
+    model, alike = (learner.fit(df) for df in (decimals, doubles))
+    assert model.toBytes() == alike.toBytes() and model.classes == tuple(map(float, range(count)))
+    model.write().save(f"file://{tmp_path}/model")
+    again = OnlineClassificationModel.load(f"file://{tmp_path}/model")
+    said = [
+        [row["prediction"] for row in one.transform(df).collect()]
+        for one, df in ((again, decimals), (alike, doubles))
+    ]
+    assert said[0] == said[1] and set(said[0]) <= set(map(float, range(count)))
+    scored = again.transform(decimals)
+    given = {"features": ["x", "z"]}
+    if count == 3:
+        given |= {"loss": "softmax", "classes": [0, 1, 2]}
+        judged = audit(scored, prediction="probability", label="label", **given)
+    else:
+        judged = audit(scored, prediction="x", label="label", **given)
+    assert judged.report()["examples"] == ROWS
+    found, known = (hindsight(df, max_passes=1)["comparator"] for df in (decimals, doubles))
+    assert found == known
+
+
+def test_labels_that_name_no_class_are_refused(rows: DataFrame) -> None:
+    dates = rows.withColumn("label", F.expr("date_add(date'2024-01-01', int(label))"))
+    for learn in (OnlineClassifier().fit, hindsight):
+        with pytest.raises(ValueError, match="labelCol: found a column of dates, expected numbers"):
+            learn(dates)
 
 
 def test_arrays_hold_numbers(spark: SparkSession) -> None:
