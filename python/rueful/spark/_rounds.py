@@ -31,7 +31,7 @@ from ._vectors import gathering
 FAN = 16
 
 #: The columns of a part on its way.
-STATE = "part long, state binary, skipped long"
+STATE = "part long, state binary, rows long, skipped long"
 
 #: A function that learns from slices.
 Learner: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Batches]
@@ -45,11 +45,12 @@ class Learned:
     skipped: int = 0
 
 
-def _state(number: int, model: Model, skipped: int) -> pa.RecordBatch:
+def _state(number: int, model: Model, rows: int, skipped: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {
             "part": pa.array([number], pa.int64()),
             "state": pa.array([model.to_bytes()], pa.binary()),
+            "rows": pa.array([rows], pa.int64()),
             "skipped": pa.array([skipped], pa.int64()),
         }
     )
@@ -99,6 +100,16 @@ class Slice:
             own, count = self.done
             found &= (part != own) | (row >= count)
         return found
+
+    def rows(self, counts: dict[int, int]) -> int:
+        """Returns how many rows of parts with these counts are those of the slice."""
+        own, done = self.done or (-1, 0)
+        starts = {part: max(self.start, done if part == own else 0) for part in counts}
+        return sum(
+            max(0, min(self.end, count) - starts[part])
+            for part, count in counts.items()
+            if self.only in (None, part)
+        )
 
 
 #: The most pairs of a part and a label that are counted.
@@ -236,7 +247,12 @@ def is_in_place(df: DataFrame) -> bool:
     Tables in buckets are not such: what is done with their rows decides how Spark reads them.
     """
     execution: Any = df._jdf.queryExecution()
-    plans, is_steady = [execution.sparkPlan()], bool(execution.analyzed().deterministic())
+    inside: Any = df.sparkSession
+    # Spark calls the time deterministic, because it stands still within a job.
+    moving = inside._jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
+    analyzed = execution.analyzed()
+    is_steady = bool(analyzed.deterministic()) and not analyzed.containsPattern(moving)
+    plans = [execution.sparkPlan()]
     while plans and is_steady:
         plan = plans.pop()
         name, children = plan.getClass().getSimpleName(), plan.children()
@@ -321,15 +337,16 @@ def learner(base: bytes, columns: Columns, *, is_only: bool) -> Learner:
 
 
 class Pupil:
-    """A part that learns: its number, its model, and how many of its rows were skipped."""
+    """A part that learns: its number, its model, and how many rows it had and skipped."""
 
     def __init__(self, number: int, model: Model, columns: Columns) -> None:
-        self.number, self.skipped = number, 0
+        self.number, self.rows, self.skipped = number, 0, 0
         self._model, self._columns = model, columns
         self._classes = columns.known(model.class_names() or []) if columns.is_of_many else None
 
     def learn(self, rows: pa.RecordBatch) -> None:
         """Learns from rows."""
+        self.rows += len(rows)
         try:
             rows, skipped = self._columns.usable(rows)
             self.skipped += skipped
@@ -353,7 +370,7 @@ class Pupil:
 
     def state(self) -> pa.RecordBatch:
         """Returns the part as a row of a table."""
-        return _state(self.number, self._model, self.skipped)
+        return _state(self.number, self._model, self.rows, self.skipped)
 
 
 def joiner(base: bytes) -> Callable[[pa.Table], pa.Table]:
@@ -363,9 +380,9 @@ def joiner(base: bytes) -> Callable[[pa.Table], pa.Table]:
         states = states.sort_by("part")
         parts = [part_from_bytes(state) for state in states.column("state").to_pylist()]
         joined = join_parts(Model.from_bytes(base), parts)
-        skipped = sum(states.column("skipped").to_pylist())
+        rows, skipped = (sum(states.column(name).to_pylist()) for name in ("rows", "skipped"))
         group = states.column("part")[0].as_py() // FAN
-        return pa.Table.from_batches([_state(group, joined, skipped)])
+        return pa.Table.from_batches([_state(group, joined, rows, skipped)])
 
     return join
 
@@ -418,12 +435,17 @@ def play(
     base: Learned,
     rows: Written | InPlace,
     cut: Slice,
-    parts: int,
+    counts: dict[int, int],
     columns: Columns,
     *,
     is_only: bool = False,
 ) -> Learned:
-    """Plays one round: the parts learn from their slices, and the model takes them in."""
+    """Plays one round: the parts learn from their slices, and the model takes them in.
+
+    A slice that has not as many rows as were counted is an error. So it is where files are gone, or
+    lie in a folder that not all machines see.
+    """
+    parts = max(counts) + 1
     states = rows.states(cut, learner(base.state, columns, is_only=is_only), parts)
     left = parts
     while left > FAN and not is_only:
@@ -432,6 +454,12 @@ def play(
         left = -(-left // FAN)
     # Models are large, and Arrow brings them to Python faster than rows of Spark do.
     found = sorted(states.toArrow().to_pylist(), key=lambda row: row["part"])
+    seen, expected = sum(row["rows"] for row in found), cut.rows(counts)
+    if seen != expected:
+        raise ValueError(
+            f"the data changed while they were learned from: found {seen} rows in a round, expected "
+            f"{expected}; they must stay as they are, and all machines must see the same files"
+        )
     model = Model.from_bytes(base.state)
     take_parts(model, [part_from_bytes(row["state"]) for row in found])
     return Learned(model.to_bytes(), base.skipped + sum(row["skipped"] for row in found))
@@ -464,16 +492,16 @@ def learned(
     """
     if not counts:
         return base
-    parts, longest, head = max(counts) + 1, max(counts.values()), min(counts)
+    longest, head = max(counts.values()), min(counts)
     if len(counts) == 1:
-        return play(base, rows, Slice(0, longest, only=head), parts, columns, is_only=True)
+        return play(base, rows, Slice(0, longest, only=head), counts, columns, is_only=True)
     before, alone, done = Model.from_bytes(base.state).examples(), 0, None
     if before == 0:
         alone = min(first, counts[head])
-        base = play(base, rows, Slice(0, alone, only=head), parts, columns, is_only=True)
+        base = play(base, rows, Slice(0, alone, only=head), counts, columns, is_only=True)
         done = (head, alone)
     base = announced(base, columns)
     weights = weights_of(Model.from_bytes(base.state))
     for start, end in slices(longest, len(counts), before, alone, weights):
-        base = play(base, rows, Slice(start, end, done=done), parts, columns)
+        base = play(base, rows, Slice(start, end, done=done), counts, columns)
     return base

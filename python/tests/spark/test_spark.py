@@ -121,6 +121,9 @@ def test_files_are_read_where_they_lie(
     df = data.drop("y")
     assert _rounds.is_in_place(df) and not _rounds.is_in_place(df.repartition(2))
     assert not _rounds.is_in_place(df.where("rand() < 0.5"))
+    for moment in ("current_timestamp()", "now()", "current_date()", "localtimestamp()"):
+        # The time stands still within a job, and goes on from one to the next.
+        assert not _rounds.is_in_place(df.where(f"date'2024-01-01' < {moment}"))
     monkeypatch.setattr(_rounds, "is_in_place", lambda df: False)
     assert estimator().fit(df).toBytes() == model.toBytes()
 
@@ -147,6 +150,29 @@ def test_machines_may_come_and_go(
         assert len(_rounds.InPlace(df).survey(None).counts) > len(before)
     finally:
         spark.conf.unset(cores)
+
+
+def test_rows_that_are_gone_are_missed(
+    spark: SparkSession, table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark can be told to read on where a file is gone. Then rows are, too."""
+    play, ignore = _rounds.play, "spark.sql.files.ignoreMissingFiles"
+
+    def losing(*given: Any, **named: Any) -> Any:
+        (tmp_path / "1.parquet").unlink(missing_ok=True)
+        return play(*given, **named)
+
+    for number in range(2):
+        rows = table[["x", "label"]].iloc[100 * number : 100 * (number + 1)]
+        rows.to_parquet(tmp_path / f"{number}.parquet", index=False)
+    df = spark.read.parquet(str(tmp_path))
+    monkeypatch.setattr(_rounds, "play", losing)
+    spark.conf.set(ignore, "true")
+    try:
+        with pytest.raises(ValueError, match="data changed .*: found .* rows in a round, expected"):
+            estimator().fit(df)
+    finally:
+        spark.conf.unset(ignore)
 
 
 def test_tables_in_buckets_are_written_out(spark: SparkSession, data: DataFrame) -> None:
