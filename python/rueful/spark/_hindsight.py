@@ -27,7 +27,7 @@ from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model, Pass, Question, Sizes
 from ._names import Batches, mapped, named, require, with_doubles
-from ._rounds import FAN, announced, partitions
+from ._rounds import FAN, announced, partitions, shared
 from ._rows import BadRow, Columns
 from ._vectors import gathering, spread
 
@@ -110,29 +110,31 @@ class Data:
 
     def measure(self) -> Sizes:
         """Makes the first pass, which measures every column."""
-        columns, state = self.columns, self.model
+        columns, whole = self.columns, Sizes()
+        with shared(self.df.sparkSession, self.model) as sent:
 
-        def measure(batches: Iterable[pa.RecordBatch]) -> Batches:
-            model, sizes = Model.from_bytes(state), Sizes()
-            part = _each(columns, lambda *rows: sizes.add(model, *rows))(batches)
-            yield _sums(part, sizes.to_bytes())
+            def measure(batches: Iterable[pa.RecordBatch]) -> Batches:
+                model, sizes = Model.from_bytes(sent.value), Sizes()
+                part = _each(columns, lambda *rows: sizes.add(model, *rows))(batches)
+                yield _sums(part, sizes.to_bytes())
 
-        whole = Sizes()
-        for sizes in _added(mapped(self.df, gathering(measure), _SUMS), self.parts, Sizes):
-            whole.merge(sizes)
+            for sizes in _added(mapped(self.df, gathering(measure), _SUMS), self.parts, Sizes):
+                whole.merge(sizes)
         return whole
 
     def visit(self, sizes: bytes, u: Doubles, *, curved: bool) -> list[Pass]:
         """Makes a pass at the weights u."""
-        columns, state = self.columns, self.model
+        columns = self.columns
+        with shared(self.df.sparkSession, (self.model, sizes, u)) as sent:
 
-        def look(batches: Iterable[pa.RecordBatch]) -> Batches:
-            question = Question(Model.from_bytes(state), Sizes.from_bytes(sizes))
-            sums = question.begin(u, curved)
-            part = _each(columns, lambda *rows: sums.add(question, *rows))(batches)
-            yield _sums(part, sums.to_bytes())
+            def look(batches: Iterable[pa.RecordBatch]) -> Batches:
+                state, sizes, u = sent.value
+                question = Question(Model.from_bytes(state), Sizes.from_bytes(sizes))
+                sums = question.begin(u, curved)
+                part = _each(columns, lambda *rows: sums.add(question, *rows))(batches)
+                yield _sums(part, sums.to_bytes())
 
-        return list(_added(mapped(self.df, gathering(look), _SUMS), self.parts, Pass))
+            return list(_added(mapped(self.df, gathering(look), _SUMS), self.parts, Pass))
 
 
 @dataclasses.dataclass

@@ -3,7 +3,7 @@
 A part is a partition, and a slice is a range of places in it, so a task that is run again reads the
 same rows. Files are read where they lie. All other rows are written out first, with the number of their
 part and their place in it. A round is one job: every part learns from its slice with a copy of the model
-that travels with the function, and the parts are joined in levels.
+that was sent to its machine, and the parts are joined in levels.
 """
 
 from __future__ import annotations
@@ -145,6 +145,11 @@ class Written:
 
     rows: DataFrame
 
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self.rows.sparkSession
+
     def survey(self, label: str | None) -> Survey:
         """Counts the rows of each part, and finds the labels, if there is a column of classes."""
         return Survey.of(self.rows, label)
@@ -168,6 +173,11 @@ class InPlace:
     """Rows of files, which are read where they lie."""
 
     df: DataFrame
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self.df.sparkSession
 
     def survey(self, label: str | None) -> Survey:
         """Counts the rows of each part, and finds the labels, if there is a column of classes."""
@@ -309,6 +319,20 @@ def held(spark: SparkSession) -> Iterator[None]:
                 spark.conf.unset(_LEAST)
 
 
+@contextlib.contextmanager
+def shared(spark: SparkSession, value: Any) -> Iterator[Any]:
+    """Sends a value to every machine once, for the jobs inside.
+
+    Spark does that by itself with functions above 1 MB, and then keeps a file of each on the driver
+    for as long as the session lives.
+    """
+    sent = spark.sparkContext.broadcast(value)
+    try:
+        yield sent
+    finally:
+        sent.destroy()
+
+
 def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Cuts a batch where the part changes."""
     parts = np.asarray(batch.column(PART))
@@ -318,8 +342,11 @@ def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
             yield int(parts[start]), batch.slice(start, end - start)
 
 
-def learner(base: bytes, columns: Columns, *, is_only: bool) -> Learner:
-    """Returns the function that learns from slices, which come part by part and in order."""
+def learner(base: Any, columns: Columns, *, is_only: bool) -> Learner:
+    """Returns the function that learns from slices, which come part by part and in order.
+
+    `base` is the model that was sent to the machines.
+    """
 
     def learn(batches: Iterable[pa.RecordBatch]) -> Batches:
         pupil = None
@@ -328,7 +355,7 @@ def learner(base: bytes, columns: Columns, *, is_only: bool) -> Learner:
                 if pupil is None or own != pupil.number:
                     if pupil is not None:
                         yield pupil.state()
-                    pupil = Pupil(own, part(Model.from_bytes(base), is_only=is_only), columns)
+                    pupil = Pupil(own, part(Model.from_bytes(base.value), is_only=is_only), columns)
                 pupil.learn(rows)
         if pupil is not None:
             yield pupil.state()
@@ -373,13 +400,13 @@ class Pupil:
         return _state(self.number, self._model, self.rows, self.skipped)
 
 
-def joiner(base: bytes) -> Callable[[pa.Table], pa.Table]:
+def joiner(base: Any) -> Callable[[pa.Table], pa.Table]:
     """Returns the function that joins the parts of a group to one part, in their order."""
 
     def join(states: pa.Table) -> pa.Table:
         states = states.sort_by("part")
         parts = [part_from_bytes(state) for state in states.column("state").to_pylist()]
-        joined = join_parts(Model.from_bytes(base), parts)
+        joined = join_parts(Model.from_bytes(base.value), parts)
         rows, skipped = (sum(states.column(name).to_pylist()) for name in ("rows", "skipped"))
         group = states.column("part")[0].as_py() // FAN
         return pa.Table.from_batches([_state(group, joined, rows, skipped)])
@@ -445,15 +472,15 @@ def play(
     A slice that has not as many rows as were counted is an error. So it is where files are gone, or
     lie in a folder that not all machines see.
     """
-    parts = max(counts) + 1
-    states = rows.states(cut, learner(base.state, columns, is_only=is_only), parts)
-    left = parts
-    while left > FAN and not is_only:
-        group = F.floor(F.col("part") / FAN)
-        states = states.groupBy(group.alias("group")).applyInArrow(joiner(base.state), STATE)
-        left = -(-left // FAN)
-    # Models are large, and Arrow brings them to Python faster than rows of Spark do.
-    found = sorted(states.toArrow().to_pylist(), key=lambda row: row["part"])
+    parts = left = max(counts) + 1
+    with shared(rows.spark, base.state) as sent:
+        states = rows.states(cut, learner(sent, columns, is_only=is_only), parts)
+        while left > FAN and not is_only:
+            group = F.floor(F.col("part") / FAN)
+            states = states.groupBy(group.alias("group")).applyInArrow(joiner(sent), STATE)
+            left = -(-left // FAN)
+        # Models are large, and Arrow brings them to Python faster than rows of Spark do.
+        found = sorted(states.toArrow().to_pylist(), key=lambda row: row["part"])
     seen, expected = sum(row["rows"] for row in found), cut.rows(counts)
     if seen != expected:
         raise ValueError(

@@ -33,6 +33,7 @@ from rueful.spark import (
     _audit,
     _rounds,
     audit,
+    hindsight,
 )
 from rueful.spark._rows import PART, ROW
 
@@ -173,6 +174,27 @@ def test_rows_that_are_gone_are_missed(
             estimator().fit(df)
     finally:
         spark.conf.unset(ignore)
+
+
+def test_large_models_leave_no_files(spark: SparkSession) -> None:
+    """Spark keeps a file of every large function until the session ends. Here 20 kB are large."""
+    width, inside = 300, spark.sparkContext
+    rows = [
+        (Vectors.sparse(10 * width, {width * k + j: 1.0 for j in range(width)}), k % 2)
+        for k in range(10)
+    ]
+    df = spark.createDataFrame(rows, ["features", "label"]).coalesce(2).localCheckpoint()
+    limit, place = "spark.broadcast.UDFCompressionThreshold", Path(inside._temp_dir)
+    conf: Any = inside._jsc.sc().conf()
+    conf.set(limit, "20000")
+    try:
+        before = set(place.iterdir())
+        model = OnlineClassifier(featuresCol="features", firstSlice=2, classes=[0, 1]).fit(df)
+        assert len(model.toBytes()) > 100_000 and set(place.iterdir()) == before
+        hindsight(df, features="features", max_passes=1)
+        assert set(place.iterdir()) == before
+    finally:
+        conf.remove(limit)
 
 
 def test_tables_in_buckets_are_written_out(spark: SparkSession, data: DataFrame) -> None:
@@ -473,7 +495,7 @@ def test_trouble_changes_nothing(
     """An executor dies in the middle of a round, or a task fails when all its work is done."""
     mark, learner = tmp_path / "mark", _rounds.learner
 
-    def troubled(base: bytes, columns: Any, *, is_only: bool) -> Any:
+    def troubled(base: Any, columns: Any, *, is_only: bool) -> Any:
         learn = learner(base, columns, is_only=is_only)
 
         def run(batches: Any) -> Any:
@@ -514,7 +536,7 @@ def test_memory_is_that_of_a_model_and_a_batch(
         df.write.parquet(str(folder))
         notes.mkdir()
 
-        def watched(base: bytes, columns: Any, *, is_only: bool) -> Any:
+        def watched(base: Any, columns: Any, *, is_only: bool) -> Any:
             learn = learner(base, columns, is_only=is_only)
 
             def run(batches: Any) -> Any:
