@@ -78,7 +78,7 @@ _FILE = "model.rueful"
 _DRAWN = re.compile("(CrossValidator|TrainValidationSplit)_[0-9a-f]{12}_rand")
 
 
-class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
+class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol, HasHandleInvalid):
     """The parameters that all share."""
 
     def setLabelCol(self, value: str) -> Self:
@@ -96,6 +96,17 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
     def setPredictionCol(self, value: str) -> Self:
         """Sets the column of the predictions."""
         return self._set(predictionCol=value)
+
+    def setHandleInvalid(self, value: str) -> Self:
+        """Sets what becomes of rows with bad values: `error`, or `skip`, which leaves them out."""
+        return self._set(handleInvalid=value)
+
+    def _skips(self) -> bool:
+        """Tells whether rows with bad values are skipped."""
+        how = self.getHandleInvalid()
+        if how not in ("error", "skip"):
+            raise ValueError(f"handleInvalid: found {how!r}, expected 'error' or 'skip'")
+        return how == "skip"
 
     def _features(self, df: DataFrame) -> tuple[tuple[str, ...], bool]:
         """Returns the columns of the features, and whether they are one column of vectors."""
@@ -157,6 +168,7 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
 
     def __init__(self, learned: Learned | None = None, columns: Columns | None = None) -> None:
         super().__init__()
+        self._setDefault(handleInvalid="error")
         self._learned, self._of = learned or Learned(b""), columns
         #: What is known of each of the last batches of a stream, if there was one.
         self.windows: list[dict[str, Any]] = []
@@ -223,7 +235,7 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
         """Adds what the model says of the rows."""
         state, columns, learned = self.toBytes(), self._columns(df), self._of
         assert learned is not None
-        kinds = to_arrow_schema(StructType(fields))
+        kinds, skips = to_arrow_schema(StructType(fields)), self._skips()
 
         def said_of(model: Model, batch: pa.RecordBatch) -> list[pa.Array]:
             if not len(batch):
@@ -247,6 +259,8 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
             partition, row = context.partitionId() if context else 0, 0
             model = Model.from_bytes(state)
             for batch in batches:
+                if skips:
+                    batch = columns.predictable(batch)
                 try:
                     new = said_of(model, batch)
                 except BadRow as bad:
@@ -430,7 +444,7 @@ class OnlineRegressionModel(_Learned):
         return self._scored(dataset, column) if column else dataset
 
 
-class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, DefaultParamsWritable):
+class _Online(_Shared, Estimator, DefaultParamsReadable, DefaultParamsWritable):
     """The common part of the estimators."""
 
     _usual_loss: ClassVar[str]
@@ -499,10 +513,6 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         """Sets how many rows one part learns from alone, before all learn side by side."""
         return self._set(firstSlice=value)
 
-    def setHandleInvalid(self, value: str) -> Self:
-        """Sets what becomes of rows that cannot be learned from: `error`, or `skip` and count."""
-        return self._set(handleInvalid=value)
-
     def _settings(self, columns: Columns, **more: Any) -> dict[str, Any]:
         given: dict[str, Any] = {"loss": self._loss_for(columns), **more}
         if self.isSet(self.radius):
@@ -526,9 +536,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
 
     def _columns(self, df: DataFrame) -> Columns:
         """Returns what the columns are. The labels of classes are not known yet."""
-        how = self.getHandleInvalid()
-        if how not in ("error", "skip"):
-            raise ValueError(f"handleInvalid: found {how!r}, expected 'error' or 'skip'")
+        skips = self._skips()
         for param in (self.numParts, self.firstSlice):
             if self.isDefined(param) and self.getOrDefault(param) < 1:
                 found = self.getOrDefault(param)
@@ -539,7 +547,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
             self.getLabelCol(),
             self._weight(),
             is_vector=is_vector,
-            skips=how == "skip",
+            skips=skips,
         )
 
     def _known_columns(self, df: DataFrame) -> Columns:

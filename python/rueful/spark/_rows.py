@@ -101,6 +101,13 @@ class Columns:
     def _feature_check(self, column: pa.Array) -> tuple[Mask, str]:
         return vector_check(column) if self.is_vector else feature_check(column)
 
+    def predictable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns the rows that a model can take."""
+        good = np.ones(len(batch), dtype=bool)
+        for name in self.features:
+            good &= self._feature_check(batch.column(name))[0]
+        return batch if good.all() else batch.filter(pa.array(good))
+
     def refuse_features(self, batch: pa.RecordBatch) -> None:
         """Refuses the first row with a feature that no model can take."""
         for name in self.features:

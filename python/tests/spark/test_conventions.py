@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import math
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +28,15 @@ from rueful.spark import (
 ROWS = 120
 
 #: The parameters, and a value for each that is not the usual one.
-COLUMNS = {"labelCol": "l", "featuresCol": "f", "weightCol": "w", "predictionCol": "p"}
-OF_CLASSES = {"probabilityCol": "share", "rawPredictionCol": "raw"}
-LEARNING = {
-    "loss": "hinge",
-    "radius": 2.5,
-    "numParts": 3,
-    "firstSlice": 77,
+COLUMNS = {
+    "labelCol": "l",
+    "featuresCol": "f",
+    "weightCol": "w",
+    "predictionCol": "p",
     "handleInvalid": "skip",
 }
+OF_CLASSES = {"probabilityCol": "share", "rawPredictionCol": "raw"}
+LEARNING = {"loss": "hinge", "radius": 2.5, "numParts": 3, "firstSlice": 77}
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +123,31 @@ def test_the_draws_of_a_search_are_no_feature(rows: DataFrame, tmp_path: Path) -
     drawn = rows.withColumn(f"{TrainValidationSplit().uid}_rand", F.rand(1))
     assert learner._features(drawn) == (("x", "z"), False)
     assert learner._features(rows.withColumn("my_rand", F.rand(1)))[0] == ("x", "z", "my_rand")
+
+
+def test_searches_skip_bad_rows(rows: DataFrame, both: DataFrame) -> None:
+    """A search predicts rows, too, and the parameter of its estimator is that of its models."""
+    place = F.monotonically_increasing_id()
+    bad = rows.withColumn("x", F.when(place == 7, math.inf).otherwise(F.col("x")))
+    learner = OnlineClassifier(numParts=1, handleInvalid="skip")
+    search = CrossValidator(
+        estimator=learner,
+        estimatorParamMaps=[{}],
+        evaluator=BinaryClassificationEvaluator(),
+        numFolds=2,
+        seed=1,
+    )
+    best = search.fit(bad).bestModel
+    assert best.skippedRows == 1 and best.report()["examples"] == ROWS - 1
+    said = best.transform(bad).collect()
+    assert len(said) == ROWS - 1 and all(math.isfinite(row["x"]) for row in said)
+    with pytest.raises(ValueError, match="handleInvalid: found 'keep', expected 'error' or 'skip'"):
+        best.setHandleInvalid("keep").transform(bad)
+    # Vectors that are missing are left out as well.
+    gone = both.drop("x", "z").withColumn("both", F.when(place % 5 > 0, F.col("both")))
+    of_vectors = learner.copy().setFeaturesCol("both").fit(gone)
+    assert of_vectors.skippedRows == ROWS // 5
+    assert of_vectors.transform(gone).count() == ROWS - ROWS // 5
 
 
 def test_a_model_reads_another_column(rows: DataFrame, both: DataFrame) -> None:
