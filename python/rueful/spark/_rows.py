@@ -92,6 +92,10 @@ class Columns:
         else:
             shown = " or ".join(repr(one) for one in self.classes)
             expected = shown if len(self.classes) == 2 else f"one of {len(self.classes)} classes"
+            is_there = np.asarray(label.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+            yield self.label, is_there, expected
+            if not self.is_of_many:
+                expected += "; to learn more classes, begin with loss='softmax'"
             yield self.label, places_of(label, self.classes) >= 0, expected
         if self.weight is not None:
             yield self.weight, *weight_check(batch.column(self.weight))

@@ -212,6 +212,29 @@ def test_classes_may_come_late_in_a_stream(
     assert whole[0].toBytes() == whole[1].toBytes()
 
 
+def test_two_classes_stay_two_unless_the_loss_says_more(
+    spark: SparkSession, flowers: pd.DataFrame, tmp_path: Path
+) -> None:
+    """The first batch of a stream has two of its three classes."""
+    (tmp_path / "rows").mkdir()
+    kinds = [["aster", "lily"], ["aster", "lily", "poppy"]]
+    for number, known in enumerate(kinds):
+        path = tmp_path / "rows" / f"{number}.parquet"
+        rows = flowers[flowers["label"].isin(known)].iloc[:60]
+        rows[["petal", "label"]].to_parquet(path, index=False)
+        os.utime(path, (1_700_000_000 + number,) * 2)
+    read = spark.readStream.schema("petal double, label string").option("maxFilesPerTrigger", 1)
+    df = read.parquet(str(tmp_path / "rows"))
+    stream = OnlineClassifier(numParts=1).fitStream(df, f"{tmp_path}/two", availableNow=True)
+    with pytest.raises(Exception, match="found 'poppy', expected 'aster' or 'lily'; to learn more"):
+        stream.awaitTermination()
+    assert stream.lastBatch() == 0
+    open_ended = OnlineClassifier(numParts=1, loss="softmax")
+    stream = open_ended.fitStream(df, f"{tmp_path}/more", availableNow=True)
+    stream.awaitTermination()
+    assert stream.model().classes == ("aster", "lily", "poppy")
+
+
 def test_numbers_are_classes_too_and_the_rest_is_refused(
     spark: SparkSession, data: DataFrame
 ) -> None:
