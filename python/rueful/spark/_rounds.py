@@ -83,7 +83,8 @@ def numbered(df: DataFrame) -> DataFrame:
 class Slice:
     """The rows of a round: a range of places in all parts, or in one.
 
-    `done` is a part and how many of its rows were learned from before. They are left out.
+    `done` is a part and how many of its rows were gone through before. They are left out, and so are
+    all parts before it.
     """
 
     start: int
@@ -98,17 +99,16 @@ class Slice:
             found &= part == self.only
         if self.done is not None:
             own, count = self.done
-            found &= (part != own) | (row >= count)
+            found &= (part > own) | ((part == own) & (row >= count))
         return found
 
     def rows(self, counts: dict[int, int]) -> int:
         """Returns how many rows of parts with these counts are those of the slice."""
         own, done = self.done or (-1, 0)
-        starts = {part: max(self.start, done if part == own else 0) for part in counts}
         return sum(
-            max(0, min(self.end, count) - starts[part])
+            max(0, min(self.end, count) - max(self.start, done if part == own else 0))
             for part, count in counts.items()
-            if self.only in (None, part)
+            if part >= own and self.only in (None, part)
         )
 
 
@@ -439,6 +439,18 @@ def slices(longest: int, parts: int, before: int, head: int, weights: int) -> li
     return found
 
 
+def beginnings(counts: dict[int, int], first: int) -> Iterator[tuple[int, int, int]]:
+    """Yields parts and ranges of places there, from which one learns alone until it knows something.
+
+    Each shows as many rows of the part as all ranges before, so that they are few.
+    """
+    for part, count in sorted(counts.items()):
+        start, end = 0, min(first, count)
+        while start < count:
+            yield part, start, end
+            start, end = end, min(2 * end, count)
+
+
 def weights_of(model: Model) -> int:
     """Returns how many weights a model learns, as far as it has seen their features."""
     if model.class_names() is None:
@@ -515,20 +527,28 @@ def learned(
 ) -> Learned:
     """Learns from all rows, in rounds.
 
-    A model that knows nothing yet begins with `first` rows of one part alone.
+    A model that knows nothing yet begins with `first` rows of one part alone, and with more of them if
+    it cannot learn from these: all parts must begin from a model that has learned something.
     """
     if not counts:
         return base
-    longest, head = max(counts.values()), min(counts)
+    longest = max(counts.values())
     if len(counts) == 1:
-        return play(base, rows, Slice(0, longest, only=head), counts, columns, is_only=True)
-    before, alone, done = Model.from_bytes(base.state).examples(), 0, None
-    if before == 0:
-        alone = min(first, counts[head])
-        base = play(base, rows, Slice(0, alone, only=head), counts, columns, is_only=True)
-        done = (head, alone)
+        return play(base, rows, Slice(0, longest, only=min(counts)), counts, columns, is_only=True)
+    before, done = Model.from_bytes(base.state).examples(), None
+    for own, start, end in beginnings(counts, first) if before == 0 else ():
+        cut, done = Slice(start, end, only=own), (own, end)
+        base = play(base, rows, cut, counts, columns, is_only=True)
+        if Model.from_bytes(base.state).examples():
+            break
     base = announced(base, columns)
-    weights = weights_of(Model.from_bytes(base.state))
-    for start, end in slices(longest, len(counts), before, alone, weights):
-        base = play(base, rows, Slice(start, end, done=done), counts, columns)
+    model = Model.from_bytes(base.state)
+    head = model.examples() - before
+    if before + head == 0:
+        # All rows were gone through, and none could be learned from.
+        return base
+    for start, end in slices(longest, len(counts), before, head, weights_of(model)):
+        cut = Slice(start, end, done=done)
+        if cut.rows(counts):
+            base = play(base, rows, cut, counts, columns)
     return base

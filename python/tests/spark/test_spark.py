@@ -386,6 +386,24 @@ def test_bad_rows_of_files_are_named_in_every_round(data: DataFrame, table: pd.D
             estimator().setClasses([0, 1]).fit(df)
 
 
+@pytest.mark.parametrize("trouble", ["label", "weight"])
+def test_parts_begin_from_something(trouble: str, spark: SparkSession, tmp_path: Path) -> None:
+    """One part learns alone until it has met a row that counts, be it in the next part."""
+    rows = pd.DataFrame({"x": np.arange(90) % 7.0, "label": np.arange(90) % 5.0, "weight": 1.0})
+    rows.loc[:39, trouble] = np.nan if trouble == "label" else 0.0
+    for number in range(3):
+        own = rows.iloc[30 * number : 30 * (number + 1)]
+        own.to_parquet(tmp_path / f"{number}.parquet", index=False)
+    frames = [spark.read.parquet(f"{tmp_path}/{number}.parquet") for number in range(3)]
+    df = frames[0].union(frames[1]).union(frames[2])
+    learner = OnlineRegressor(firstSlice=5, weightCol="weight", handleInvalid="skip")
+    fitted = learner.fit(df)
+    assert fitted.report()["examples"] == 50
+    assert fitted.skippedRows == (40 if trouble == "label" else 0)
+    nothing = learner.fit(frames[0].union(frames[0]))
+    assert nothing.model.examples() == 0
+
+
 def test_rows_that_cannot_be_predicted_are_named(spark: SparkSession) -> None:
     rows = [(float(k % 7), Vectors.dense(float(k)), k % 2) for k in range(40)]
     df = spark.createDataFrame(rows, ["x", "v", "label"]).coalesce(1)
