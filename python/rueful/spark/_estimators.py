@@ -55,7 +55,7 @@ from pyspark.sql.types import (
 from .. import _data
 from .._classes import OF_MANY, OF_TWO
 from .._report import Report
-from .._rueful import Model
+from .._rueful import Model, part
 from . import _files, _rounds
 from ._names import (
     mapped,
@@ -128,7 +128,8 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol, HasHa
         return names, False
 
     def _weight(self) -> str | None:
-        return self.getWeightCol() if self.isSet(self.weightCol) else None
+        """Returns the column of the weights. A column without a name is none, as in pyspark.ml."""
+        return (self.getWeightCol() or None) if self.isSet(self.weightCol) else None
 
 
 def _are_vectors(df: DataFrame, name: str) -> bool:
@@ -576,6 +577,8 @@ class _Online(_Shared, Estimator, DefaultParamsReadable, DefaultParamsWritable):
         df = spread(with_doubles(df.select(*map(named, columns.names())), columns.label))
         if self.isSet(self.numParts):
             df = _rounds.in_parts(df, self.getNumParts())
+        if self.isSet(self.loss) and _rounds.partitions(df) > 1:
+            self._refuse_unmergeable(df, columns)
         if _rounds.is_in_place(df):
             with _rounds.held(spark):
                 return self._learned(base, df, _rounds.InPlace(df), columns)
@@ -584,6 +587,14 @@ class _Online(_Shared, Estimator, DefaultParamsReadable, DefaultParamsWritable):
             return self._learned(base, df, _rounds.Written(spark.read.parquet(folder)), columns)
         finally:
             _files.remove(spark, folder)
+
+    def _refuse_unmergeable(self, df: DataFrame, columns: Columns) -> None:
+        """Refuses a loss whose learner cannot be merged."""
+        fresh = Model.from_bytes(self._fresh(df, columns).state)
+        try:
+            part(fresh, is_only=False)
+        except ValueError as why:
+            raise ValueError(f"loss: found {self.getLoss()}: {why}; numParts=1 learns it") from why
 
     def _learned(
         self,
@@ -700,6 +711,12 @@ class OnlineClassifier(_Classes, _Online):
         columns = super()._columns(df)
         require_classes(df, "labelCol", columns.label)
         return columns
+
+    def _refuse_unmergeable(self, df: DataFrame, columns: Columns) -> None:
+        # Any two classes will do: nobody has looked for those in the data yet.
+        is_of_many = self.getLoss() in OF_MANY
+        some = dataclasses.replace(columns, classes=(False, True), is_of_many=is_of_many)
+        super()._refuse_unmergeable(df, some)
 
     def _unknown_label(self, df: DataFrame) -> str | None:
         name = self.getLabelCol()

@@ -247,5 +247,11 @@ def test_numbers_are_classes_too_and_the_rest_is_refused(
         OnlineClassifier(loss="logistic").fit(df)
     hinge = OnlineClassifier(loss="multiclass-hinge", numParts=1).fit(df)
     assert "probability" not in hinge.transform(df).columns
-    with pytest.raises(Exception, match="weights of the learner ogd cannot be merged"):
-        OnlineClassifier(loss="multiclass-hinge", firstSlice=9).fit(data)
+    spark.sparkContext.setJobGroup("refused", "a loss whose learner cannot be merged")
+    try:
+        with pytest.raises(ValueError, match="loss: .* ogd cannot be merged.*; numParts=1 learns"):
+            OnlineClassifier(loss="multiclass-hinge", firstSlice=9).fit(data)
+        jobs = list(spark.sparkContext.statusTracker().getJobIdsForGroup("refused"))
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert jobs == []

@@ -185,6 +185,8 @@ def test_columns_without_a_name_are_left_out(rows: DataFrame) -> None:
         found = made.transform(rows)
         assert found.columns == [*rows.columns, "prediction"] and found.count() == ROWS
         assert made.setPredictionCol("").transform(rows).columns == rows.columns
+    unweighted = OnlineClassifier(numParts=1, weightCol="").fit(rows)
+    assert unweighted.toBytes() == model.toBytes()
     assert number.setPredictionCol("").transform(rows).columns == rows.columns
 
 
