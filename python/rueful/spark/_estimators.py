@@ -765,6 +765,26 @@ class OnlineRegressor(_Online):
     _usual_loss = "square"
     _kind = OnlineRegressionModel
 
+    tau = Param(
+        Params._dummy(),
+        "tau",
+        "the quantile of loss='quantile'; the median if left out",
+        typeConverter=TypeConverters.toFloat,
+    )
+
+    def getTau(self) -> float:
+        """Returns the quantile."""
+        return float(self.getOrDefault(self.tau))
+
+    def setTau(self, value: float) -> Self:
+        """Sets the quantile of `loss="quantile"`."""
+        return self._set(tau=value)
+
+    def _settings(self, columns: Columns, **more: Any) -> dict[str, Any]:
+        if self.isSet(self.tau):
+            more["tau"] = self.getTau()
+        return super()._settings(columns, **more)
+
     def _columns(self, df: DataFrame) -> Columns:
         if self.getLoss() in OF_MANY:
             raise ValueError(f"loss: {self.getLoss()} is for classes: OnlineClassifier learns them")
@@ -781,6 +801,7 @@ class OnlineRegressor(_Online):
         weightCol: str | None = None,
         predictionCol: str = "prediction",
         loss: str | None = None,
+        tau: float | None = None,
         radius: float | None = None,
         numParts: int | None = None,
         firstSlice: int | None = None,

@@ -387,6 +387,7 @@ def hindsight(
     features: list[str] | str | None = None,
     weight: str | None = None,
     loss: str | None = None,
+    tau: float | None = None,
     radius: float | None = None,
     comparators: str | None = None,
     tolerance: float = 1e-3,
@@ -409,6 +410,8 @@ def hindsight(
     loss : str, optional
         The loss. If left out, it is `logistic` for two classes, `softmax` for more of them, and
         `square` for numbers. Numbers of which there are more than two are classes if the loss says so.
+    tau : float, optional
+        The quantile of the loss `quantile`; the median if left out.
     radius, comparators : optional
         The ball of predictors: those of `rueful hindsight`.
     tolerance : float
@@ -427,6 +430,8 @@ def hindsight(
         raise ValueError(f"tolerance: {tolerance} is not a number between 0 and 1")
     if max_passes < 1:
         raise ValueError("max_passes: at least 1, for one pass gives an interval already")
+    if tau is not None and loss != "quantile":
+        raise ValueError("tau: it is the quantile of loss='quantile', and this is another loss")
     require(df, "label", label)
     require(df, "weight", weight)
     require(df, "features", *([features] if isinstance(features, str) else features or ()))
@@ -437,7 +442,7 @@ def hindsight(
     elif features is not None:
         wanted = dict.fromkeys([*features, label, *([weight] if weight else [])])
         df = df.select(*map(named, wanted))
-    given = {"weightCol": weight, "loss": loss, "radius": radius}
+    given = {"weightCol": weight, "loss": loss, "tau": tau, "radius": radius}
     estimator._set(**{name: value for name, value in given.items() if value is not None})
     columns = estimator._known_columns(df)
     # Solvers compare without units, if nothing else is asked for, and learners not always.

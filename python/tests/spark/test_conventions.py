@@ -61,7 +61,7 @@ def both(rows: DataFrame) -> DataFrame:
     ("kind", "values"),
     [
         (OnlineClassifier, COLUMNS | OF_CLASSES | LEARNING | {"classes": ["no", "yes"]}),
-        (OnlineRegressor, COLUMNS | LEARNING | {"loss": "absolute"}),
+        (OnlineRegressor, COLUMNS | LEARNING | {"loss": "quantile", "tau": 0.25}),
         (OnlineClassificationModel, COLUMNS | OF_CLASSES),
         (OnlineRegressionModel, COLUMNS),
     ],

@@ -63,6 +63,23 @@ def test_one_part_is_the_program(spark: SparkSession, table: pd.DataFrame) -> No
     assert ours.toBytes() == alone._model.to_bytes()
 
 
+@pytest.mark.parametrize("settings", [{}, {"loss": "quantile", "tau": 0.9}])
+def test_one_part_of_numbers_is_the_program(
+    settings: dict[str, Any], spark: SparkSession, table: pd.DataFrame
+) -> None:
+    found = table[["x", "z", "y"]].iloc[:300]
+    df = spark.createDataFrame(found).coalesce(1)
+    ours = OnlineRegressor(labelCol="y", **settings).fit(df)
+    alone = rueful.OnlineRegressor(**settings).fit(found[["x", "z"]], found["y"])
+    assert ours.toBytes() == alone._model.to_bytes()
+    if settings:
+        best = hindsight(df, label="y", max_passes=2, **settings)["comparator"]
+        known = rueful.hindsight(found[["x", "z"]], found["y"], **settings)["comparator"]
+        assert best["lower"] <= known["upper"] and known["lower"] <= best["upper"]
+    with pytest.raises(ValueError, match="tau"):
+        OnlineRegressor(labelCol="y", tau=0.9).fit(df)
+
+
 def test_parts_make_a_certified_model(model: OnlineClassificationModel, data: DataFrame) -> None:
     report = model.report()
     assert report["examples"] == 1500
