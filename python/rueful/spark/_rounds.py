@@ -27,8 +27,9 @@ from ._names import Batches, mapped, named
 from ._rows import PART, ROW, BadRow, Columns
 from ._vectors import gathering
 
-#: How many parts are joined at once.
-FAN = 16
+#: How many parts are joined at once, and the most bytes of their models, if these are not so large that
+#: two have more. By default Spark refuses a driver more than 1 GB of results, and Arrow a group 2 GB.
+FAN, BUDGET = 16, 1 << 28
 
 #: The columns of a part on its way.
 STATE = "part long, state binary, rows long, skipped long"
@@ -400,7 +401,7 @@ class Pupil:
         return _state(self.number, self._model, self.rows, self.skipped)
 
 
-def joiner(base: Any) -> Callable[[pa.Table], pa.Table]:
+def joiner(base: Any, fan: int) -> Callable[[pa.Table], pa.Table]:
     """Returns the function that joins the parts of a group to one part, in their order."""
 
     def join(states: pa.Table) -> pa.Table:
@@ -408,7 +409,7 @@ def joiner(base: Any) -> Callable[[pa.Table], pa.Table]:
         parts = [part_from_bytes(state) for state in states.column("state").to_pylist()]
         joined = join_parts(Model.from_bytes(base.value), parts)
         rows, skipped = (sum(states.column(name).to_pylist()) for name in ("rows", "skipped"))
-        group = states.column("part")[0].as_py() // FAN
+        group = states.column("part")[0].as_py() // fan
         return pa.Table.from_batches([_state(group, joined, rows, skipped)])
 
     return join
@@ -485,12 +486,15 @@ def play(
     lie in a folder that not all machines see.
     """
     parts = left = max(counts) + 1
+    # So many models may come to the driver.
+    most = max(1, min(FAN, BUDGET // len(base.state)))
+    fan = max(2, most)
     with shared(rows.spark, base.state) as sent:
         states = rows.states(cut, learner(sent, columns, is_only=is_only), parts)
-        while left > FAN and not is_only:
-            group = F.floor(F.col("part") / FAN)
-            states = states.groupBy(group.alias("group")).applyInArrow(joiner(sent), STATE)
-            left = -(-left // FAN)
+        while left > most and not is_only:
+            group = F.floor(F.col("part") / fan)
+            states = states.groupBy(group.alias("group")).applyInArrow(joiner(sent, fan), STATE)
+            left = -(-left // fan)
         # Models are large, and Arrow brings them to Python faster than rows of Spark do.
         found = sorted(states.toArrow().to_pylist(), key=lambda row: row["part"])
     seen, expected = sum(row["rows"] for row in found), cut.rows(counts)

@@ -98,13 +98,28 @@ def test_machines_make_no_difference(data: DataFrame, model: OnlineClassificatio
 def test_many_parts_are_joined_in_levels(
     data: DataFrame, model: OnlineClassificationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no more than two are joined at a time, six parts need three levels: a part counts once."""
-    monkeypatch.setattr(_rounds, "FAN", 2)
-    found = [estimator().fit(data.drop("y")) for _ in range(2)]
+    """Where no more than two are joined at a time, six parts need levels: a part counts once."""
+    taken, take = [], _rounds.take_parts
+
+    def counted(base: Model, parts: list[Model]) -> None:
+        taken.append(len(parts))
+        take(base, parts)
+
+    monkeypatch.setattr(_rounds, "take_parts", counted)
+    found = []
+    # Two come to the driver where only two are joined, and one where models are large.
+    for name, value, most in (("FAN", 2, 2), ("FAN", 2, 2), ("BUDGET", 1, 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(_rounds, name, value)
+            found.append(estimator().fit(data.drop("y")))
+        assert max(taken) == most
+        taken.clear()
     assert found[0].toBytes() == found[1].toBytes() != model.toBytes()
-    report, own = found[0].report(), model.report()
-    assert report["examples"] == own["examples"] == 1500
-    assert report["sequential_risk"] == pytest.approx(own["sequential_risk"], rel=0.02)
+    own = model.report()
+    for one in found[1:]:
+        report = one.report()
+        assert report["examples"] == own["examples"] == 1500
+        assert report["sequential_risk"] == pytest.approx(own["sequential_risk"], rel=0.02)
 
 
 def test_parts_have_their_rows_in_the_order_of_the_data(data: DataFrame) -> None:
