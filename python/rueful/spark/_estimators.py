@@ -71,9 +71,6 @@ from ._rows import BadRow, Columns
 from ._stream import LearningStream
 from ._vectors import gathering, spread
 
-#: The file of the model inside the folder of a saved model of pyspark.ml.
-_FILE = "model.rueful"
-
 #: The column that the searches of pyspark.ml add to their data, from which they draw the folds.
 _DRAWN = re.compile("(CrossValidator|TrainValidationSplit)_[0-9a-f]{12}_rand")
 
@@ -306,7 +303,7 @@ class _Writer(MLWriter):
         DefaultParamsWriter.saveMetadata(
             self.instance, path, self.sparkSession, extraMetadata=about
         )
-        _files.write(self.sparkSession, f"{path}/{_FILE}", self.instance.toBytes())
+        _files.write(self.sparkSession, f"{path}/{_files.MODEL}", self.instance.toBytes())
 
 
 class _Reader(MLReader[Any]):
@@ -326,7 +323,7 @@ class _Reader(MLReader[Any]):
             about["isVector"],
             about["skips"],
         )
-        state = _files.read(self.sparkSession, f"{path}/{_FILE}")
+        state = _files.read(self.sparkSession, f"{path}/{_files.MODEL}")
         model = self.kind(Learned(state, about["skippedRows"]), columns)
         model.windows = about["windows"]
         model._resetUid(about["uid"])

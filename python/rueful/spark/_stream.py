@@ -2,7 +2,8 @@
 
 Every batch ends with a model that is saved under the number of its batch. The folder is written under
 another name first, and renamed, so that the position and the state appear together. A batch whose
-model is there already was learned from before, and is skipped.
+model is there already was learned from before, and is skipped. Stores that rename by copying file by
+file may leave a part of a folder behind: such a model is not there.
 """
 
 from __future__ import annotations
@@ -93,7 +94,8 @@ class LearningStream:
     def _restored(self, df: DataFrame) -> tuple[int, _Learned | None]:
         """Returns the last batch that was learned from, and the model after it."""
         names = _files.names(self._spark, self._place("models"))
-        last = max((int(name) for name in names if name.isdigit()), default=-1)
+        batches = sorted((int(name) for name in names if name.isdigit()), reverse=True)
+        last = next((batch for batch in batches if self._is_whole(batch)), -1)
         if last < 0:
             return last, None
         if not _files.exists(self._spark, self._place(f"spark/offsets/{last}")):
@@ -104,6 +106,13 @@ class LearningStream:
         model = self._estimator._kind.load(self._place(f"models/{last}"))
         self._refuse_others(df, model)
         return last, model
+
+    def _is_whole(self, batch: int) -> bool:
+        """Tells whether all files of the model of a batch are there."""
+        place = self._place(f"models/{batch}")
+        about = _files.names(self._spark, f"{place}/metadata")
+        has_about = any(name.startswith("part-") for name in about)
+        return has_about and _files.exists(self._spark, f"{place}/{_files.MODEL}")
 
     def _refuse_others(self, df: DataFrame, model: _Learned) -> None:
         """Refuses a checkpoint that belongs to a stream or an estimator of another kind."""
@@ -155,7 +164,10 @@ class LearningStream:
         new = self._place("next")
         model.write().session(self._spark).overwrite().save(new)
         _files.make(self._spark, self._place("models"))
-        _files.rename(self._spark, new, self._place(f"models/{batch}"))
+        place = self._place(f"models/{batch}")
+        if not self._is_whole(batch):
+            _files.remove(self._spark, place)
+        _files.rename(self._spark, new, place)
         if batch >= 2:
             _files.remove(self._spark, self._place(f"models/{batch - 2}"))
 

@@ -83,6 +83,9 @@ def test_stopped_and_started_again(
     arrive(files[:2], folder)
     first = learned(spark, folder, checkpoint)
     assert first.report()["examples"] == 400
+    # The store had copied one of two files of the next model when the driver died.
+    shutil.copytree(checkpoint / "models" / "1", checkpoint / "models" / "2")
+    (checkpoint / "models" / "2" / "model.rueful").unlink()
     arrive(files[2:], folder)
     second = learned(spark, folder, checkpoint)
     assert second.model().toBytes() == quiet.model().toBytes()
