@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,14 @@ def test_one_part_is_the_program(spark: SparkSession, flowers: pd.DataFrame) -> 
     ours = OnlineClassifier(numParts=1).fit(spark.createDataFrame(flowers).coalesce(1))
     alone = rueful.OnlineClassifier().fit(flowers.drop(columns="label"), flowers["label"])
     assert ours.toBytes() == alone._model.to_bytes()
+
+
+def test_trouble_changes_nothing(
+    model: OnlineClassificationModel, data: DataFrame, disturb: Callable[[str], Path]
+) -> None:
+    mark = disturb("twice")
+    shaken = OnlineClassifier(firstSlice=FIRST).fit(data)
+    assert mark.exists() and shaken.toBytes() == model.toBytes()
 
 
 def test_parts_tell_classes_apart(

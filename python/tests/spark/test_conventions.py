@@ -120,6 +120,16 @@ def test_the_draws_of_a_search_are_no_feature(rows: DataFrame, tmp_path: Path) -
     found.write().overwrite().save(f"file://{tmp_path}/found")
     again = CrossValidatorModel.load(f"file://{tmp_path}/found")
     assert again.bestModel.toBytes() == found.bestModel.toBytes()
+    split = TrainValidationSplit(
+        estimator=learner,
+        estimatorParamMaps=[{learner.radius: 3.0}, {learner.radius: 5.0}],
+        evaluator=BinaryClassificationEvaluator(),
+        seed=1,
+        collectSubModels=True,
+    ).fit(rows)
+    assert min(split.validationMetrics) > 0.5
+    models = [split.bestModel, *split.subModels]
+    assert [model.report()["features"] for model in models] == [3, 3, 3]
     drawn = rows.withColumn(f"{TrainValidationSplit().uid}_rand", F.rand(1))
     assert learner._features(drawn) == (("x", "z"), False)
     assert learner._features(rows.withColumn("my_rand", F.rand(1)))[0] == ("x", "z", "my_rand")

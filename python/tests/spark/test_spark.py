@@ -534,43 +534,28 @@ def test_the_page_runs(
     assert ran.failed == 0 and ran.attempted >= 20
 
 
-@pytest.mark.parametrize("trouble", ["killed", "twice"])
+@pytest.mark.parametrize(
+    ("trouble", "how"),
+    [("killed", "in place"), ("twice", "in place"), ("killed", "in levels"), ("twice", "written")],
+)
 def test_trouble_changes_nothing(
     trouble: str,
+    how: str,
     data: DataFrame,
     model: OnlineClassificationModel,
-    tmp_path: Path,
+    disturb: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An executor dies in the middle of a round, or a task fails when all its work is done."""
-    mark, learner = tmp_path / "mark", _rounds.learner
-
-    def troubled(base: Any, columns: Any, *, is_only: bool) -> Any:
-        learn = learner(base, columns, is_only=is_only)
-
-        def run(batches: Any) -> Any:
-            import os
-            import signal
-
-            yield from learn(batches)
-            try:
-                os.close(os.open(mark, os.O_CREAT | os.O_EXCL)) if not is_only else None
-            except FileExistsError:
-                return
-            if is_only:
-                return
-            if trouble == "twice":
-                raise RuntimeError("the task fails at its end")
-            # The process that the daemon of the workers belongs to is the executor.
-            with open(f"/proc/{os.getppid()}/stat") as stat:
-                executor = int(stat.read().rsplit(")", 1)[1].split()[1])
-            os.kill(executor, signal.SIGKILL)
-
-        return run
-
-    monkeypatch.setattr(_rounds, "learner", troubled)
+    quiet = model.toBytes()
+    if how == "in levels":
+        monkeypatch.setattr(_rounds, "FAN", 2)
+        quiet = estimator().fit(data.drop("y")).toBytes()
+    elif how == "written":
+        monkeypatch.setattr(_rounds, "is_in_place", lambda df: False)
+    mark = disturb(trouble)
     shaken = estimator().fit(data.drop("y")).toBytes()
-    assert mark.exists() and shaken == model.toBytes()
+    assert mark.exists() and shaken == quiet
 
 
 def test_memory_is_that_of_a_model_and_a_batch(
