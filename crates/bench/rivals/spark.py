@@ -204,12 +204,12 @@ class Rounds:
             moved[0] += len(content)
             return self._read(content)
 
-        def play(base, rows, cut, parts, columns, *, is_only=False):
+        def play(base, rows, cut, counts, columns, *, is_only=False):
             moved[0] = 0
-            after = self._play(base, rows, cut, parts, columns, is_only=is_only)
+            after = self._play(base, rows, cut, counts, columns, is_only=is_only)
             report = rueful._rueful.Model.from_bytes(after.state).report()
             report = rueful.Report._of(report)
-            sent = len(base.state) * parts
+            sent = len(base.state) * (max(counts) + 1)
             self.seen.append((report["examples"], report["sequential_risk"], sent, moved[0]))
             return after
 

@@ -16,16 +16,20 @@ from pyspark.sql.types import ArrayType, BinaryType, LongType, StructField, Stru
 
 from .. import _data
 from .._audit import Audit
-from ._names import mapped, named, require, require_numbers
+from .._classes import OF_TWO
+from ._names import mapped, named, require, require_numbers, with_doubles
 from ._rounds import FAN, partitions
 from ._rows import (
     BadRow,
+    Mask,
+    doubles_of,
     feature_check,
     lengths_of,
     places_of,
     refuse,
     vector_check,
     vectors,
+    weight_check,
 )
 from ._vectors import gathering, spread
 
@@ -84,7 +88,7 @@ def audit(
     )
     given.check_kinds(df)
     wanted = [*given.features, prediction, label, *(name for name in (by, weight) if name)]
-    df = df.select(*map(named, dict.fromkeys(wanted)))
+    df = with_doubles(df.select(*map(named, dict.fromkeys(wanted))), label)
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -156,6 +160,16 @@ class Given:
         classes = self.settings.get("classes")
         return None if classes is None else tuple(classes)
 
+    @property
+    def _is_of_two(self) -> bool:
+        """Whether labels are two classes."""
+        return self.classes is None and self.settings.get("loss", "logistic") in OF_TWO
+
+    @property
+    def _positive(self) -> Any:
+        """The label of the positive class, if it is named."""
+        return self.settings.get("positive") if self._is_of_two else None
+
     def check_kinds(self, df: DataFrame) -> None:
         """Refuses vectors where numbers are expected, and numbers where vectors are."""
         require_numbers(df, "weight", self.weight)
@@ -172,6 +186,8 @@ class Given:
             )
         if self.classes is None:
             require_numbers(df, "prediction", self.prediction)
+            if self._positive is None:
+                require_numbers(df, "label", self.label)
         for name in self.features if not self.is_vector else ():
             if isinstance(df.schema[name].dataType, _VECTORS):
                 raise ValueError(
@@ -184,6 +200,12 @@ class Given:
         for name in (self.prediction, self.label, *([self.weight] if self.weight else [])):
             known = batch.column(name).is_valid().to_numpy(zero_copy_only=False)
             refuse(batch, name, np.asarray(known, dtype=bool), "a value")
+        if self.weight is not None:
+            refuse(batch, self.weight, *weight_check(batch.column(self.weight)))
+        if self.classes is None:
+            if self._positive is None:
+                refuse(batch, self.label, *self._label_check(batch.column(self.label)))
+            refuse(batch, self.prediction, *self._score_check(batch.column(self.prediction)))
         if self.classes is not None:
             label, said = batch.column(self.label), batch.column(self.prediction)
             expected = f"one of {len(self.classes)} classes"
@@ -194,6 +216,19 @@ class Given:
         for name in self.features:
             check = vector_check if self.is_vector else feature_check
             refuse(batch, name, *check(batch.column(name)))
+
+    def _label_check(self, column: pa.Array) -> tuple[Mask, str]:
+        labels = doubles_of(column)
+        if self._is_of_two:
+            expected = "-1 or 1, or 0 or 1; positive names another label for the positive class"
+            return np.isin(labels, (-1.0, 0.0, 1.0)), expected
+        return np.isfinite(labels), "a finite number"
+
+    def _score_check(self, column: pa.Array) -> tuple[Mask, str]:
+        scores = doubles_of(column)
+        if self.settings.get("link") == "logistic":
+            return (scores > 0) & (scores < 1), "a probability strictly between 0 and 1"
+        return np.isfinite(scores), "a finite number"
 
     def observe(self, books: Audit, rows: pa.RecordBatch) -> None:
         """Takes down what was said of some rows."""

@@ -55,22 +55,27 @@ from pyspark.sql.types import (
 from .. import _data
 from .._classes import OF_MANY, OF_TWO
 from .._report import Report
-from .._rueful import Model
+from .._rueful import Model, part
 from . import _files, _rounds
-from ._names import mapped, named, refuse_present, require, require_numbers
+from ._names import (
+    mapped,
+    named,
+    refuse_present,
+    require,
+    require_classes,
+    require_numbers,
+    with_doubles,
+)
 from ._rounds import Learned
 from ._rows import BadRow, Columns
 from ._stream import LearningStream
 from ._vectors import gathering, spread
 
-#: The file of the model inside the folder of a saved model of pyspark.ml.
-_FILE = "model.rueful"
-
 #: The column that the searches of pyspark.ml add to their data, from which they draw the folds.
 _DRAWN = re.compile("(CrossValidator|TrainValidationSplit)_[0-9a-f]{12}_rand")
 
 
-class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
+class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol, HasHandleInvalid):
     """The parameters that all share."""
 
     def setLabelCol(self, value: str) -> Self:
@@ -88,6 +93,17 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
     def setPredictionCol(self, value: str) -> Self:
         """Sets the column of the predictions."""
         return self._set(predictionCol=value)
+
+    def setHandleInvalid(self, value: str) -> Self:
+        """Sets what becomes of rows with bad values: `error`, or `skip`, which leaves them out."""
+        return self._set(handleInvalid=value)
+
+    def _skips(self) -> bool:
+        """Tells whether rows with bad values are skipped."""
+        how = self.getHandleInvalid()
+        if how not in ("error", "skip"):
+            raise ValueError(f"handleInvalid: found {how!r}, expected 'error' or 'skip'")
+        return how == "skip"
 
     def _features(self, df: DataFrame) -> tuple[tuple[str, ...], bool]:
         """Returns the columns of the features, and whether they are one column of vectors."""
@@ -109,7 +125,8 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol):
         return names, False
 
     def _weight(self) -> str | None:
-        return self.getWeightCol() if self.isSet(self.weightCol) else None
+        """Returns the column of the weights. A column without a name is none, as in pyspark.ml."""
+        return (self.getWeightCol() or None) if self.isSet(self.weightCol) else None
 
 
 def _are_vectors(df: DataFrame, name: str) -> bool:
@@ -149,6 +166,7 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
 
     def __init__(self, learned: Learned | None = None, columns: Columns | None = None) -> None:
         super().__init__()
+        self._setDefault(handleInvalid="error")
         self._learned, self._of = learned or Learned(b""), columns
         #: What is known of each of the last batches of a stream, if there was one.
         self.windows: list[dict[str, Any]] = []
@@ -215,7 +233,7 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
         """Adds what the model says of the rows."""
         state, columns, learned = self.toBytes(), self._columns(df), self._of
         assert learned is not None
-        kinds = to_arrow_schema(StructType(fields))
+        kinds, skips = to_arrow_schema(StructType(fields)), self._skips()
 
         def said_of(model: Model, batch: pa.RecordBatch) -> list[pa.Array]:
             if not len(batch):
@@ -239,6 +257,8 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
             partition, row = context.partitionId() if context else 0, 0
             model = Model.from_bytes(state)
             for batch in batches:
+                if skips:
+                    batch = columns.predictable(batch)
                 try:
                     new = said_of(model, batch)
                 except BadRow as bad:
@@ -283,7 +303,7 @@ class _Writer(MLWriter):
         DefaultParamsWriter.saveMetadata(
             self.instance, path, self.sparkSession, extraMetadata=about
         )
-        _files.write(self.sparkSession, f"{path}/{_FILE}", self.instance.toBytes())
+        _files.write(self.sparkSession, f"{path}/{_files.MODEL}", self.instance.toBytes())
 
 
 class _Reader(MLReader[Any]):
@@ -303,7 +323,7 @@ class _Reader(MLReader[Any]):
             about["isVector"],
             about["skips"],
         )
-        state = _files.read(self.sparkSession, f"{path}/{_FILE}")
+        state = _files.read(self.sparkSession, f"{path}/{_files.MODEL}")
         model = self.kind(Learned(state, about["skippedRows"]), columns)
         model.windows = about["windows"]
         model._resetUid(about["uid"])
@@ -422,7 +442,7 @@ class OnlineRegressionModel(_Learned):
         return self._scored(dataset, column) if column else dataset
 
 
-class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, DefaultParamsWritable):
+class _Online(_Shared, Estimator, DefaultParamsReadable, DefaultParamsWritable):
     """The common part of the estimators."""
 
     _usual_loss: ClassVar[str]
@@ -491,10 +511,6 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         """Sets how many rows one part learns from alone, before all learn side by side."""
         return self._set(firstSlice=value)
 
-    def setHandleInvalid(self, value: str) -> Self:
-        """Sets what becomes of rows that cannot be learned from: `error`, or `skip` and count."""
-        return self._set(handleInvalid=value)
-
     def _settings(self, columns: Columns, **more: Any) -> dict[str, Any]:
         given: dict[str, Any] = {"loss": self._loss_for(columns), **more}
         if self.isSet(self.radius):
@@ -518,9 +534,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
 
     def _columns(self, df: DataFrame) -> Columns:
         """Returns what the columns are. The labels of classes are not known yet."""
-        how = self.getHandleInvalid()
-        if how not in ("error", "skip"):
-            raise ValueError(f"handleInvalid: found {how!r}, expected 'error' or 'skip'")
+        skips = self._skips()
         for param in (self.numParts, self.firstSlice):
             if self.isDefined(param) and self.getOrDefault(param) < 1:
                 found = self.getOrDefault(param)
@@ -531,7 +545,7 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
             self.getLabelCol(),
             self._weight(),
             is_vector=is_vector,
-            skips=how == "skip",
+            skips=skips,
         )
 
     def _known_columns(self, df: DataFrame) -> Columns:
@@ -557,9 +571,11 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
         Returns what was learned, the columns with all labels, and the model before.
         """
         spark = df.sparkSession
-        df = spread(df.select(*map(named, columns.names())))
+        df = spread(with_doubles(df.select(*map(named, columns.names())), columns.label))
         if self.isSet(self.numParts):
             df = _rounds.in_parts(df, self.getNumParts())
+        if self.isSet(self.loss) and _rounds.partitions(df) > 1:
+            self._refuse_unmergeable(df, columns)
         if _rounds.is_in_place(df):
             with _rounds.held(spark):
                 return self._learned(base, df, _rounds.InPlace(df), columns)
@@ -568,6 +584,14 @@ class _Online(_Shared, HasHandleInvalid, Estimator, DefaultParamsReadable, Defau
             return self._learned(base, df, _rounds.Written(spark.read.parquet(folder)), columns)
         finally:
             _files.remove(spark, folder)
+
+    def _refuse_unmergeable(self, df: DataFrame, columns: Columns) -> None:
+        """Refuses a loss whose learner cannot be merged."""
+        fresh = Model.from_bytes(self._fresh(df, columns).state)
+        try:
+            part(fresh, is_only=False)
+        except ValueError as why:
+            raise ValueError(f"loss: found {self.getLoss()}: {why}; numParts=1 learns it") from why
 
     def _learned(
         self,
@@ -680,6 +704,17 @@ class OnlineClassifier(_Classes, _Online):
             return self.getLoss()
         return "softmax" if columns.is_of_many else "logistic"
 
+    def _columns(self, df: DataFrame) -> Columns:
+        columns = super()._columns(df)
+        require_classes(df, "labelCol", columns.label)
+        return columns
+
+    def _refuse_unmergeable(self, df: DataFrame, columns: Columns) -> None:
+        # Any two classes will do: nobody has looked for those in the data yet.
+        is_of_many = self.getLoss() in OF_MANY
+        some = dataclasses.replace(columns, classes=(False, True), is_of_many=is_of_many)
+        super()._refuse_unmergeable(df, some)
+
     def _unknown_label(self, df: DataFrame) -> str | None:
         name = self.getLabelCol()
         is_truth = isinstance(df.schema[name].dataType, BooleanType)
@@ -715,7 +750,7 @@ _MOST_CLASSES = 10_000
 
 def _distinct(df: DataFrame, name: str) -> list[Any]:
     """Returns the labels of a column."""
-    found = df.select(named(name)).distinct().limit(_MOST_CLASSES + 1).collect()
+    found = with_doubles(df.select(named(name)), name).distinct().limit(_MOST_CLASSES + 1).collect()
     if len(found) > _MOST_CLASSES:
         raise ValueError(f"column {name}: found more than {_MOST_CLASSES} labels")
     return [row[0] for row in found]
@@ -726,6 +761,26 @@ class OnlineRegressor(_Online):
 
     _usual_loss = "square"
     _kind = OnlineRegressionModel
+
+    tau = Param(
+        Params._dummy(),
+        "tau",
+        "the quantile of loss='quantile'; the median if left out",
+        typeConverter=TypeConverters.toFloat,
+    )
+
+    def getTau(self) -> float:
+        """Returns the quantile."""
+        return float(self.getOrDefault(self.tau))
+
+    def setTau(self, value: float) -> Self:
+        """Sets the quantile of `loss="quantile"`."""
+        return self._set(tau=value)
+
+    def _settings(self, columns: Columns, **more: Any) -> dict[str, Any]:
+        if self.isSet(self.tau):
+            more["tau"] = self.getTau()
+        return super()._settings(columns, **more)
 
     def _columns(self, df: DataFrame) -> Columns:
         if self.getLoss() in OF_MANY:
@@ -743,6 +798,7 @@ class OnlineRegressor(_Online):
         weightCol: str | None = None,
         predictionCol: str = "prediction",
         loss: str | None = None,
+        tau: float | None = None,
         radius: float | None = None,
         numParts: int | None = None,
         firstSlice: int | None = None,

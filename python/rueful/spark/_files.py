@@ -6,6 +6,9 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+#: The file of the model inside the folder of a saved model of pyspark.ml.
+MODEL = "model.rueful"
+
 
 def _place(spark: SparkSession, path: str) -> tuple[Any, Any]:
     inside: Any = spark

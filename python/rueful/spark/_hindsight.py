@@ -26,8 +26,8 @@ from .. import _data
 from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model, Pass, Question, Sizes
-from ._names import Batches, mapped, named, require
-from ._rounds import FAN, announced, partitions
+from ._names import Batches, mapped, named, require, with_doubles
+from ._rounds import FAN, announced, partitions, shared
 from ._rows import BadRow, Columns
 from ._vectors import gathering, spread
 
@@ -110,29 +110,31 @@ class Data:
 
     def measure(self) -> Sizes:
         """Makes the first pass, which measures every column."""
-        columns, state = self.columns, self.model
+        columns, whole = self.columns, Sizes()
+        with shared(self.df.sparkSession, self.model) as sent:
 
-        def measure(batches: Iterable[pa.RecordBatch]) -> Batches:
-            model, sizes = Model.from_bytes(state), Sizes()
-            part = _each(columns, lambda *rows: sizes.add(model, *rows))(batches)
-            yield _sums(part, sizes.to_bytes())
+            def measure(batches: Iterable[pa.RecordBatch]) -> Batches:
+                model, sizes = Model.from_bytes(sent.value), Sizes()
+                part = _each(columns, lambda *rows: sizes.add(model, *rows))(batches)
+                yield _sums(part, sizes.to_bytes())
 
-        whole = Sizes()
-        for sizes in _added(mapped(self.df, gathering(measure), _SUMS), self.parts, Sizes):
-            whole.merge(sizes)
+            for sizes in _added(mapped(self.df, gathering(measure), _SUMS), self.parts, Sizes):
+                whole.merge(sizes)
         return whole
 
     def visit(self, sizes: bytes, u: Doubles, *, curved: bool) -> list[Pass]:
         """Makes a pass at the weights u."""
-        columns, state = self.columns, self.model
+        columns = self.columns
+        with shared(self.df.sparkSession, (self.model, sizes, u)) as sent:
 
-        def look(batches: Iterable[pa.RecordBatch]) -> Batches:
-            question = Question(Model.from_bytes(state), Sizes.from_bytes(sizes))
-            sums = question.begin(u, curved)
-            part = _each(columns, lambda *rows: sums.add(question, *rows))(batches)
-            yield _sums(part, sums.to_bytes())
+            def look(batches: Iterable[pa.RecordBatch]) -> Batches:
+                state, sizes, u = sent.value
+                question = Question(Model.from_bytes(state), Sizes.from_bytes(sizes))
+                sums = question.begin(u, curved)
+                part = _each(columns, lambda *rows: sums.add(question, *rows))(batches)
+                yield _sums(part, sums.to_bytes())
 
-        return list(_added(mapped(self.df, gathering(look), _SUMS), self.parts, Pass))
+            return list(_added(mapped(self.df, gathering(look), _SUMS), self.parts, Pass))
 
 
 @dataclasses.dataclass
@@ -385,6 +387,7 @@ def hindsight(
     features: list[str] | str | None = None,
     weight: str | None = None,
     loss: str | None = None,
+    tau: float | None = None,
     radius: float | None = None,
     comparators: str | None = None,
     tolerance: float = 1e-3,
@@ -407,6 +410,8 @@ def hindsight(
     loss : str, optional
         The loss. If left out, it is `logistic` for two classes, `softmax` for more of them, and
         `square` for numbers. Numbers of which there are more than two are classes if the loss says so.
+    tau : float, optional
+        The quantile of the loss `quantile`; the median if left out.
     radius, comparators : optional
         The ball of predictors: those of `rueful hindsight`.
     tolerance : float
@@ -425,6 +430,8 @@ def hindsight(
         raise ValueError(f"tolerance: {tolerance} is not a number between 0 and 1")
     if max_passes < 1:
         raise ValueError("max_passes: at least 1, for one pass gives an interval already")
+    if tau is not None and loss != "quantile":
+        raise ValueError("tau: it is the quantile of loss='quantile', and this is another loss")
     require(df, "label", label)
     require(df, "weight", weight)
     require(df, "features", *([features] if isinstance(features, str) else features or ()))
@@ -435,13 +442,13 @@ def hindsight(
     elif features is not None:
         wanted = dict.fromkeys([*features, label, *([weight] if weight else [])])
         df = df.select(*map(named, wanted))
-    given = {"weightCol": weight, "loss": loss, "radius": radius}
+    given = {"weightCol": weight, "loss": loss, "tau": tau, "radius": radius}
     estimator._set(**{name: value for name, value in given.items() if value is not None})
     columns = estimator._known_columns(df)
     # Solvers compare without units, if nothing else is asked for, and learners not always.
     compared = comparators or "unit-free"
     fresh = announced(estimator._fresh(df, columns, comparators=compared), columns)
-    rows = spread(df.select(*map(named, columns.names())))
+    rows = spread(with_doubles(df.select(*map(named, columns.names())), label))
     search = Search(Data(rows, columns, fresh.state), tolerance, max_passes)
     return search.answer((_kinked if search.question.is_kinked() else _smooth)(search))
 

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, NumericType, StructType
+from pyspark.sql.types import BooleanType, DecimalType, NumericType, StringType, StructType
 
 Batches: TypeAlias = Iterator[pa.RecordBatch]
 
@@ -16,6 +16,17 @@ Batches: TypeAlias = Iterator[pa.RecordBatch]
 def named(name: str) -> Column:
     """Returns the column of exactly this name. Spark takes a dot for a field of a structure."""
     return F.col("`" + name.replace("`", "``") + "`")
+
+
+def with_doubles(df: DataFrame, label: str) -> DataFrame:
+    """Returns rows whose labels are doubles, if they were decimal numbers, as `1.0` is in SQL.
+
+    JSON does not know decimal numbers, and NumPy takes them for objects.
+    """
+    if not isinstance(df.schema[label].dataType, DecimalType):
+        return df
+    own = named(label).cast("double").alias(label)
+    return df.select(*(own if name == label else named(name) for name in df.columns))
 
 
 def mapped(
@@ -46,6 +57,16 @@ def require_numbers(df: DataFrame, argument: str, name: str | None) -> None:
     kind = df.schema[name].dataType
     if not isinstance(kind, NumericType | BooleanType):
         raise ValueError(f"{argument}: found a column of {kind.simpleString()}s, expected numbers")
+
+
+def require_classes(df: DataFrame, argument: str, name: str) -> None:
+    """Refuses the name of a column whose values cannot be names of classes."""
+    kind = df.schema[name].dataType
+    if not isinstance(kind, NumericType | BooleanType | StringType):
+        found = kind.simpleString()
+        raise ValueError(
+            f"{argument}: found a column of {found}s, expected numbers, truths or words"
+        )
 
 
 def refuse_present(df: DataFrame, argument: str, name: str) -> None:

@@ -3,7 +3,7 @@
 A part is a partition, and a slice is a range of places in it, so a task that is run again reads the
 same rows. Files are read where they lie. All other rows are written out first, with the number of their
 part and their place in it. A round is one job: every part learns from its slice with a copy of the model
-that travels with the function, and the parts are joined in levels.
+that was sent to its machine, and the parts are joined in levels.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from ._names import Batches, mapped, named
 from ._rows import PART, ROW, BadRow, Columns
 from ._vectors import gathering
 
-#: How many parts are joined at once.
-FAN = 16
+#: How many parts are joined at once, and the most bytes of their models, if these are not so large that
+#: two have more. By default Spark refuses a driver more than 1 GB of results, and Arrow a group 2 GB.
+FAN, BUDGET = 16, 1 << 28
 
 #: The columns of a part on its way.
-STATE = "part long, state binary, skipped long"
+STATE = "part long, state binary, rows long, skipped long"
 
 #: A function that learns from slices.
 Learner: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Batches]
@@ -45,11 +46,12 @@ class Learned:
     skipped: int = 0
 
 
-def _state(number: int, model: Model, skipped: int) -> pa.RecordBatch:
+def _state(number: int, model: Model, rows: int, skipped: int) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {
             "part": pa.array([number], pa.int64()),
             "state": pa.array([model.to_bytes()], pa.binary()),
+            "rows": pa.array([rows], pa.int64()),
             "skipped": pa.array([skipped], pa.int64()),
         }
     )
@@ -82,7 +84,8 @@ def numbered(df: DataFrame) -> DataFrame:
 class Slice:
     """The rows of a round: a range of places in all parts, or in one.
 
-    `done` is a part and how many of its rows were learned from before. They are left out.
+    `done` is a part and how many of its rows were gone through before. They are left out, and so are
+    all parts before it.
     """
 
     start: int
@@ -97,8 +100,17 @@ class Slice:
             found &= part == self.only
         if self.done is not None:
             own, count = self.done
-            found &= (part != own) | (row >= count)
+            found &= (part > own) | ((part == own) & (row >= count))
         return found
+
+    def rows(self, counts: dict[int, int]) -> int:
+        """Returns how many rows of parts with these counts are those of the slice."""
+        own, done = self.done or (-1, 0)
+        return sum(
+            max(0, min(self.end, count) - max(self.start, done if part == own else 0))
+            for part, count in counts.items()
+            if part >= own and self.only in (None, part)
+        )
 
 
 #: The most pairs of a part and a label that are counted.
@@ -134,6 +146,11 @@ class Written:
 
     rows: DataFrame
 
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self.rows.sparkSession
+
     def survey(self, label: str | None) -> Survey:
         """Counts the rows of each part, and finds the labels, if there is a column of classes."""
         return Survey.of(self.rows, label)
@@ -157,6 +174,11 @@ class InPlace:
     """Rows of files, which are read where they lie."""
 
     df: DataFrame
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self.df.sparkSession
 
     def survey(self, label: str | None) -> Survey:
         """Counts the rows of each part, and finds the labels, if there is a column of classes."""
@@ -236,7 +258,12 @@ def is_in_place(df: DataFrame) -> bool:
     Tables in buckets are not such: what is done with their rows decides how Spark reads them.
     """
     execution: Any = df._jdf.queryExecution()
-    plans, is_steady = [execution.sparkPlan()], bool(execution.analyzed().deterministic())
+    inside: Any = df.sparkSession
+    # Spark calls the time deterministic, because it stands still within a job.
+    moving = inside._jvm.org.apache.spark.sql.catalyst.trees.TreePattern.CURRENT_LIKE()
+    analyzed = execution.analyzed()
+    is_steady = bool(analyzed.deterministic()) and not analyzed.containsPattern(moving)
+    plans = [execution.sparkPlan()]
     while plans and is_steady:
         plan = plans.pop()
         name, children = plan.getClass().getSimpleName(), plan.children()
@@ -293,6 +320,20 @@ def held(spark: SparkSession) -> Iterator[None]:
                 spark.conf.unset(_LEAST)
 
 
+@contextlib.contextmanager
+def shared(spark: SparkSession, value: Any) -> Iterator[Any]:
+    """Sends a value to every machine once, for the jobs inside.
+
+    Spark does that by itself with functions above 1 MB, and then keeps a file of each on the driver
+    for as long as the session lives.
+    """
+    sent = spark.sparkContext.broadcast(value)
+    try:
+        yield sent
+    finally:
+        sent.destroy()
+
+
 def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
     """Cuts a batch where the part changes."""
     parts = np.asarray(batch.column(PART))
@@ -302,8 +343,11 @@ def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
             yield int(parts[start]), batch.slice(start, end - start)
 
 
-def learner(base: bytes, columns: Columns, *, is_only: bool) -> Learner:
-    """Returns the function that learns from slices, which come part by part and in order."""
+def learner(base: Any, columns: Columns, *, is_only: bool) -> Learner:
+    """Returns the function that learns from slices, which come part by part and in order.
+
+    `base` is the model that was sent to the machines.
+    """
 
     def learn(batches: Iterable[pa.RecordBatch]) -> Batches:
         pupil = None
@@ -312,7 +356,7 @@ def learner(base: bytes, columns: Columns, *, is_only: bool) -> Learner:
                 if pupil is None or own != pupil.number:
                     if pupil is not None:
                         yield pupil.state()
-                    pupil = Pupil(own, part(Model.from_bytes(base), is_only=is_only), columns)
+                    pupil = Pupil(own, part(Model.from_bytes(base.value), is_only=is_only), columns)
                 pupil.learn(rows)
         if pupil is not None:
             yield pupil.state()
@@ -321,15 +365,16 @@ def learner(base: bytes, columns: Columns, *, is_only: bool) -> Learner:
 
 
 class Pupil:
-    """A part that learns: its number, its model, and how many of its rows were skipped."""
+    """A part that learns: its number, its model, and how many rows it had and skipped."""
 
     def __init__(self, number: int, model: Model, columns: Columns) -> None:
-        self.number, self.skipped = number, 0
+        self.number, self.rows, self.skipped = number, 0, 0
         self._model, self._columns = model, columns
         self._classes = columns.known(model.class_names() or []) if columns.is_of_many else None
 
     def learn(self, rows: pa.RecordBatch) -> None:
         """Learns from rows."""
+        self.rows += len(rows)
         try:
             rows, skipped = self._columns.usable(rows)
             self.skipped += skipped
@@ -353,19 +398,19 @@ class Pupil:
 
     def state(self) -> pa.RecordBatch:
         """Returns the part as a row of a table."""
-        return _state(self.number, self._model, self.skipped)
+        return _state(self.number, self._model, self.rows, self.skipped)
 
 
-def joiner(base: bytes) -> Callable[[pa.Table], pa.Table]:
+def joiner(base: Any, fan: int) -> Callable[[pa.Table], pa.Table]:
     """Returns the function that joins the parts of a group to one part, in their order."""
 
     def join(states: pa.Table) -> pa.Table:
         states = states.sort_by("part")
         parts = [part_from_bytes(state) for state in states.column("state").to_pylist()]
-        joined = join_parts(Model.from_bytes(base), parts)
-        skipped = sum(states.column("skipped").to_pylist())
-        group = states.column("part")[0].as_py() // FAN
-        return pa.Table.from_batches([_state(group, joined, skipped)])
+        joined = join_parts(Model.from_bytes(base.value), parts)
+        rows, skipped = (sum(states.column(name).to_pylist()) for name in ("rows", "skipped"))
+        group = states.column("part")[0].as_py() // fan
+        return pa.Table.from_batches([_state(group, joined, rows, skipped)])
 
     return join
 
@@ -395,6 +440,18 @@ def slices(longest: int, parts: int, before: int, head: int, weights: int) -> li
     return found
 
 
+def beginnings(counts: dict[int, int], first: int) -> Iterator[tuple[int, int, int]]:
+    """Yields parts and ranges of places there, from which one learns alone until it knows something.
+
+    Each shows as many rows of the part as all ranges before, so that they are few.
+    """
+    for part, count in sorted(counts.items()):
+        start, end = 0, min(first, count)
+        while start < count:
+            yield part, start, end
+            start, end = end, min(2 * end, count)
+
+
 def weights_of(model: Model) -> int:
     """Returns how many weights a model learns, as far as it has seen their features."""
     if model.class_names() is None:
@@ -418,20 +475,34 @@ def play(
     base: Learned,
     rows: Written | InPlace,
     cut: Slice,
-    parts: int,
+    counts: dict[int, int],
     columns: Columns,
     *,
     is_only: bool = False,
 ) -> Learned:
-    """Plays one round: the parts learn from their slices, and the model takes them in."""
-    states = rows.states(cut, learner(base.state, columns, is_only=is_only), parts)
-    left = parts
-    while left > FAN and not is_only:
-        group = F.floor(F.col("part") / FAN)
-        states = states.groupBy(group.alias("group")).applyInArrow(joiner(base.state), STATE)
-        left = -(-left // FAN)
-    # Models are large, and Arrow brings them to Python faster than rows of Spark do.
-    found = sorted(states.toArrow().to_pylist(), key=lambda row: row["part"])
+    """Plays one round: the parts learn from their slices, and the model takes them in.
+
+    A slice that has not as many rows as were counted is an error. So it is where files are gone, or
+    lie in a folder that not all machines see.
+    """
+    parts = left = max(counts) + 1
+    # So many models may come to the driver.
+    most = max(1, min(FAN, BUDGET // len(base.state)))
+    fan = max(2, most)
+    with shared(rows.spark, base.state) as sent:
+        states = rows.states(cut, learner(sent, columns, is_only=is_only), parts)
+        while left > most and not is_only:
+            group = F.floor(F.col("part") / fan)
+            states = states.groupBy(group.alias("group")).applyInArrow(joiner(sent, fan), STATE)
+            left = -(-left // fan)
+        # Models are large, and Arrow brings them to Python faster than rows of Spark do.
+        found = sorted(states.toArrow().to_pylist(), key=lambda row: row["part"])
+    seen, expected = sum(row["rows"] for row in found), cut.rows(counts)
+    if seen != expected:
+        raise ValueError(
+            f"the data changed while they were learned from: found {seen} rows in a round, expected "
+            f"{expected}; they must stay as they are, and all machines must see the same files"
+        )
     model = Model.from_bytes(base.state)
     take_parts(model, [part_from_bytes(row["state"]) for row in found])
     return Learned(model.to_bytes(), base.skipped + sum(row["skipped"] for row in found))
@@ -460,20 +531,28 @@ def learned(
 ) -> Learned:
     """Learns from all rows, in rounds.
 
-    A model that knows nothing yet begins with `first` rows of one part alone.
+    A model that knows nothing yet begins with `first` rows of one part alone, and with more of them if
+    it cannot learn from these: all parts must begin from a model that has learned something.
     """
     if not counts:
         return base
-    parts, longest, head = max(counts) + 1, max(counts.values()), min(counts)
+    longest = max(counts.values())
     if len(counts) == 1:
-        return play(base, rows, Slice(0, longest, only=head), parts, columns, is_only=True)
-    before, alone, done = Model.from_bytes(base.state).examples(), 0, None
-    if before == 0:
-        alone = min(first, counts[head])
-        base = play(base, rows, Slice(0, alone, only=head), parts, columns, is_only=True)
-        done = (head, alone)
+        return play(base, rows, Slice(0, longest, only=min(counts)), counts, columns, is_only=True)
+    before, done = Model.from_bytes(base.state).examples(), None
+    for own, start, end in beginnings(counts, first) if before == 0 else ():
+        cut, done = Slice(start, end, only=own), (own, end)
+        base = play(base, rows, cut, counts, columns, is_only=True)
+        if Model.from_bytes(base.state).examples():
+            break
     base = announced(base, columns)
-    weights = weights_of(Model.from_bytes(base.state))
-    for start, end in slices(longest, len(counts), before, alone, weights):
-        base = play(base, rows, Slice(start, end, done=done), parts, columns)
+    model = Model.from_bytes(base.state)
+    head = model.examples() - before
+    if before + head == 0:
+        # All rows were gone through, and none could be learned from.
+        return base
+    for start, end in slices(longest, len(counts), before, head, weights_of(model)):
+        cut = Slice(start, end, done=done)
+        if cut.rows(counts):
+            base = play(base, rows, cut, counts, columns)
     return base

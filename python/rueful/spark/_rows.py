@@ -54,7 +54,7 @@ class Columns:
         """Returns the labels as numbers: -1 and 1 for two classes, and of many classes their places."""
         column = batch.column(self.label)
         if self.classes is None:
-            return _doubles(column)
+            return doubles_of(column)
         if self.is_of_many:
             return self.places(batch).astype(np.float64)
         return np.where(places_of(column, self.classes) == 1, 1.0, -1.0)
@@ -69,7 +69,7 @@ class Columns:
 
     def weights(self, batch: pa.RecordBatch) -> _data.Doubles | None:
         """Returns how much each row counts."""
-        return None if self.weight is None else _doubles(batch.column(self.weight))
+        return None if self.weight is None else doubles_of(batch.column(self.weight))
 
     def usable(self, batch: pa.RecordBatch) -> tuple[pa.RecordBatch, int]:
         """Returns the rows that can be learned from, and how many others there were.
@@ -88,20 +88,29 @@ class Columns:
         """Yields columns with the rows of them that are fine, and what was expected there."""
         label = batch.column(self.label)
         if self.classes is None:
-            yield self.label, np.isfinite(_doubles(label)), "a finite number"
+            yield self.label, np.isfinite(doubles_of(label)), "a finite number"
         else:
             shown = " or ".join(repr(one) for one in self.classes)
             expected = shown if len(self.classes) == 2 else f"one of {len(self.classes)} classes"
+            is_there = np.asarray(label.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
+            yield self.label, is_there, expected
+            if not self.is_of_many:
+                expected += "; to learn more classes, begin with loss='softmax'"
             yield self.label, places_of(label, self.classes) >= 0, expected
         if self.weight is not None:
-            weights = _doubles(batch.column(self.weight))
-            fine = (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
-            yield self.weight, fine, "0, or a number between 1e-30 and 1e30"
+            yield self.weight, *weight_check(batch.column(self.weight))
         for name in self.features:
             yield name, *self._feature_check(batch.column(name))
 
     def _feature_check(self, column: pa.Array) -> tuple[Mask, str]:
         return vector_check(column) if self.is_vector else feature_check(column)
+
+    def predictable(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """Returns the rows that a model can take."""
+        good = np.ones(len(batch), dtype=bool)
+        for name in self.features:
+            good &= self._feature_check(batch.column(name))[0]
+        return batch if good.all() else batch.filter(pa.array(good))
 
     def refuse_features(self, batch: pa.RecordBatch) -> None:
         """Refuses the first row with a feature that no model can take."""
@@ -120,7 +129,14 @@ def feature_check(column: pa.Array) -> tuple[Mask, str]:
     if not pa.types.is_floating(column.type):
         return np.ones(len(column), dtype=bool), "a value"
     # A cell without a number is a missing one.
-    return ~(np.abs(_doubles(column)) > _LARGEST), "a finite number that single precision holds"
+    return ~(np.abs(doubles_of(column)) > _LARGEST), "a finite number that single precision holds"
+
+
+def weight_check(column: pa.Array) -> tuple[Mask, str]:
+    """Tells which rows of a column say how much they count, and what is expected of them."""
+    weights = doubles_of(column)
+    fine = (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
+    return fine, "0, or a number between 1e-30 and 1e30"
 
 
 def refuse(batch: pa.RecordBatch, name: str, fine: Mask, expected: str) -> None:
@@ -144,7 +160,7 @@ def _shown(value: Any) -> str:
     return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
-def _doubles(column: pa.Array) -> _data.Doubles:
+def doubles_of(column: pa.Array) -> _data.Doubles:
     """Returns a column as doubles, where no value is NaN."""
     values = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
     return np.asarray(values, dtype=np.float64)
@@ -166,7 +182,7 @@ def _are_vectors(column: pa.Array) -> Mask:
     fine = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), dtype=bool)
     kept = column if fine.all() else column.filter(pa.array(fine))
     lists = _lists(kept)
-    values = _doubles(lists.flatten())
+    values = doubles_of(lists.flatten())
     good = np.abs(values) <= _LARGEST
     if not good.all():
         lengths = _lengths(lists)
@@ -200,7 +216,7 @@ def vectors(column: pa.Array) -> Any:
     It is a sparse one, unless all rows have the same length and leave nothing out.
     """
     lists = _lists(column)
-    values, lengths = _doubles(lists.flatten()), _lengths(lists)
+    values, lengths = doubles_of(lists.flatten()), _lengths(lists)
     width = int(lengths_of(column).max(initial=0))
     is_sparse = np.zeros(len(column), dtype=bool)
     if pa.types.is_struct(column.type):

@@ -2,11 +2,13 @@
 
 Every batch ends with a model that is saved under the number of its batch. The folder is written under
 another name first, and renamed, so that the position and the state appear together. A batch whose
-model is there already was learned from before, and is skipped.
+model is there already was learned from before, and is skipped. Stores that rename by copying file by
+file may leave a part of a folder behind: such a model is not there.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +44,9 @@ class LearningStream:
         name: str | None,
         trigger: dict[str, Any],
     ) -> None:
-        self._estimator, self._checkpoint = estimator, checkpoint.rstrip("/")
+        # Whoever sets parameters later sets those of other fits.
+        self._estimator, self._checkpoint = estimator.copy(), checkpoint.rstrip("/")
+        self._columns = estimator._columns(df)
         self._spark = df.sparkSession
         self._last, self._current = self._restored(df)
         writer = df.writeStream.foreachBatch(self._learn).outputMode("append")
@@ -90,7 +94,8 @@ class LearningStream:
     def _restored(self, df: DataFrame) -> tuple[int, _Learned | None]:
         """Returns the last batch that was learned from, and the model after it."""
         names = _files.names(self._spark, self._place("models"))
-        last = max((int(name) for name in names if name.isdigit()), default=-1)
+        batches = sorted((int(name) for name in names if name.isdigit()), reverse=True)
+        last = next((batch for batch in batches if self._is_whole(batch)), -1)
         if last < 0:
             return last, None
         if not _files.exists(self._spark, self._place(f"spark/offsets/{last}")):
@@ -101,6 +106,13 @@ class LearningStream:
         model = self._estimator._kind.load(self._place(f"models/{last}"))
         self._refuse_others(df, model)
         return last, model
+
+    def _is_whole(self, batch: int) -> bool:
+        """Tells whether all files of the model of a batch are there."""
+        place = self._place(f"models/{batch}")
+        about = _files.names(self._spark, f"{place}/metadata")
+        has_about = any(name.startswith("part-") for name in about)
+        return has_about and _files.exists(self._spark, f"{place}/{_files.MODEL}")
 
     def _refuse_others(self, df: DataFrame, model: _Learned) -> None:
         """Refuses a checkpoint that belongs to a stream or an estimator of another kind."""
@@ -126,28 +138,36 @@ class LearningStream:
             raise ValueError(
                 f"{self._checkpoint} has no model of batch {batch - 1}: begin with an empty folder"
             )
-        before, columns, windows = self._before(df)
+        before, columns, windows = self._before()
         work = self._place("work")
-        learned, columns, base = self._estimator._go_on(before, df, columns, work)
+        try:
+            learned, columns, base = self._estimator._go_on(before, df, columns, work)
+        except Exception as why:
+            raise RuntimeError(f"batch {batch} was not learned from: {why}") from why
         model = self._estimator._made(learned, columns)
         model.windows = [*windows, _window(batch, base, learned)][-WINDOWS:]
         self._store(model, batch)
         self._last, self._current = batch, model
 
-    def _before(self, df: DataFrame) -> tuple[Learned | None, Columns, list[dict[str, Any]]]:
+    def _before(self) -> tuple[Learned | None, Columns, list[dict[str, Any]]]:
         """Returns the model before the next batch, if there is one, the columns and the windows."""
         model = self._current
         if model is None:
-            return None, self._estimator._columns(df), []
+            return None, self._columns, []
         assert model._of is not None
-        return model._learned, model._of, model.windows
+        # What becomes of bad rows may be another thing since the stream was started again.
+        columns = dataclasses.replace(model._of, skips=self._columns.skips)
+        return model._learned, columns, model.windows
 
     def _store(self, model: _Learned, batch: int) -> None:
         """Saves the model under the number of its batch. It is there as a whole, or not at all."""
         new = self._place("next")
         model.write().session(self._spark).overwrite().save(new)
         _files.make(self._spark, self._place("models"))
-        _files.rename(self._spark, new, self._place(f"models/{batch}"))
+        place = self._place(f"models/{batch}")
+        if not self._is_whole(batch):
+            _files.remove(self._spark, place)
+        _files.rename(self._spark, new, place)
         if batch >= 2:
             _files.remove(self._spark, self._place(f"models/{batch - 2}"))
 

@@ -2,14 +2,16 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyspark
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from rueful.spark import _rounds
 
 
 @pytest.fixture(scope="session")
@@ -69,3 +71,39 @@ def data(
         df = frame if df is None else df.union(frame)
     assert df is not None
     return df
+
+
+@pytest.fixture
+def disturb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """Returns a function that makes trouble for one part of a round: its executor is killed, or its
+    task fails when all its work is done. The file that it returns is there afterwards."""
+    mark, learner = tmp_path / "mark", _rounds.learner
+
+    def disturbed(trouble: str) -> Path:
+        def troubled(base: Any, columns: Any, *, is_only: bool) -> Any:
+            learn = learner(base, columns, is_only=is_only)
+
+            def run(batches: Any) -> Any:
+                import os
+                import signal
+
+                yield from learn(batches)
+                if is_only:
+                    return
+                try:
+                    os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+                except FileExistsError:
+                    return
+                if trouble == "twice":
+                    raise RuntimeError("the task fails at its end")
+                # The process that the daemon of the workers belongs to is the executor.
+                with open(f"/proc/{os.getppid()}/stat") as stat:
+                    executor = int(stat.read().rsplit(")", 1)[1].split()[1])
+                os.kill(executor, signal.SIGKILL)
+
+            return run
+
+        monkeypatch.setattr(_rounds, "learner", troubled)
+        return mark
+
+    return disturbed

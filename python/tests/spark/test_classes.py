@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +62,14 @@ def test_one_part_is_the_program(spark: SparkSession, flowers: pd.DataFrame) -> 
     ours = OnlineClassifier(numParts=1).fit(spark.createDataFrame(flowers).coalesce(1))
     alone = rueful.OnlineClassifier().fit(flowers.drop(columns="label"), flowers["label"])
     assert ours.toBytes() == alone._model.to_bytes()
+
+
+def test_trouble_changes_nothing(
+    model: OnlineClassificationModel, data: DataFrame, disturb: Callable[[str], Path]
+) -> None:
+    mark = disturb("twice")
+    shaken = OnlineClassifier(firstSlice=FIRST).fit(data)
+    assert mark.exists() and shaken.toBytes() == model.toBytes()
 
 
 def test_parts_tell_classes_apart(
@@ -212,6 +221,29 @@ def test_classes_may_come_late_in_a_stream(
     assert whole[0].toBytes() == whole[1].toBytes()
 
 
+def test_two_classes_stay_two_unless_the_loss_says_more(
+    spark: SparkSession, flowers: pd.DataFrame, tmp_path: Path
+) -> None:
+    """The first batch of a stream has two of its three classes."""
+    (tmp_path / "rows").mkdir()
+    kinds = [["aster", "lily"], ["aster", "lily", "poppy"]]
+    for number, known in enumerate(kinds):
+        path = tmp_path / "rows" / f"{number}.parquet"
+        rows = flowers[flowers["label"].isin(known)].iloc[:60]
+        rows[["petal", "label"]].to_parquet(path, index=False)
+        os.utime(path, (1_700_000_000 + number,) * 2)
+    read = spark.readStream.schema("petal double, label string").option("maxFilesPerTrigger", 1)
+    df = read.parquet(str(tmp_path / "rows"))
+    stream = OnlineClassifier(numParts=1).fitStream(df, f"{tmp_path}/two", availableNow=True)
+    with pytest.raises(Exception, match="found 'poppy', expected 'aster' or 'lily'; to learn more"):
+        stream.awaitTermination()
+    assert stream.lastBatch() == 0
+    open_ended = OnlineClassifier(numParts=1, loss="softmax")
+    stream = open_ended.fitStream(df, f"{tmp_path}/more", availableNow=True)
+    stream.awaitTermination()
+    assert stream.model().classes == ("aster", "lily", "poppy")
+
+
 def test_numbers_are_classes_too_and_the_rest_is_refused(
     spark: SparkSession, data: DataFrame
 ) -> None:
@@ -224,5 +256,11 @@ def test_numbers_are_classes_too_and_the_rest_is_refused(
         OnlineClassifier(loss="logistic").fit(df)
     hinge = OnlineClassifier(loss="multiclass-hinge", numParts=1).fit(df)
     assert "probability" not in hinge.transform(df).columns
-    with pytest.raises(Exception, match="weights of the learner ogd cannot be merged"):
-        OnlineClassifier(loss="multiclass-hinge", firstSlice=9).fit(data)
+    spark.sparkContext.setJobGroup("refused", "a loss whose learner cannot be merged")
+    try:
+        with pytest.raises(ValueError, match="loss: .* ogd cannot be merged.*; numParts=1 learns"):
+            OnlineClassifier(loss="multiclass-hinge", firstSlice=9).fit(data)
+        jobs = list(spark.sparkContext.statusTracker().getJobIdsForGroup("refused"))
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+    assert jobs == []

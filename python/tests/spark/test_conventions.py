@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import math
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +21,22 @@ from rueful.spark import (
     OnlineClassifier,
     OnlineRegressionModel,
     OnlineRegressor,
+    audit,
+    hindsight,
 )
 
 ROWS = 120
 
 #: The parameters, and a value for each that is not the usual one.
-COLUMNS = {"labelCol": "l", "featuresCol": "f", "weightCol": "w", "predictionCol": "p"}
-OF_CLASSES = {"probabilityCol": "share", "rawPredictionCol": "raw"}
-LEARNING = {
-    "loss": "hinge",
-    "radius": 2.5,
-    "numParts": 3,
-    "firstSlice": 77,
+COLUMNS = {
+    "labelCol": "l",
+    "featuresCol": "f",
+    "weightCol": "w",
+    "predictionCol": "p",
     "handleInvalid": "skip",
 }
+OF_CLASSES = {"probabilityCol": "share", "rawPredictionCol": "raw"}
+LEARNING = {"loss": "hinge", "radius": 2.5, "numParts": 3, "firstSlice": 77}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +61,7 @@ def both(rows: DataFrame) -> DataFrame:
     ("kind", "values"),
     [
         (OnlineClassifier, COLUMNS | OF_CLASSES | LEARNING | {"classes": ["no", "yes"]}),
-        (OnlineRegressor, COLUMNS | LEARNING | {"loss": "absolute"}),
+        (OnlineRegressor, COLUMNS | LEARNING | {"loss": "quantile", "tau": 0.25}),
         (OnlineClassificationModel, COLUMNS | OF_CLASSES),
         (OnlineRegressionModel, COLUMNS),
     ],
@@ -117,9 +120,44 @@ def test_the_draws_of_a_search_are_no_feature(rows: DataFrame, tmp_path: Path) -
     found.write().overwrite().save(f"file://{tmp_path}/found")
     again = CrossValidatorModel.load(f"file://{tmp_path}/found")
     assert again.bestModel.toBytes() == found.bestModel.toBytes()
+    split = TrainValidationSplit(
+        estimator=learner,
+        estimatorParamMaps=[{learner.radius: 3.0}, {learner.radius: 5.0}],
+        evaluator=BinaryClassificationEvaluator(),
+        seed=1,
+        collectSubModels=True,
+    ).fit(rows)
+    assert min(split.validationMetrics) > 0.5
+    models = [split.bestModel, *split.subModels]
+    assert [model.report()["features"] for model in models] == [3, 3, 3]
     drawn = rows.withColumn(f"{TrainValidationSplit().uid}_rand", F.rand(1))
     assert learner._features(drawn) == (("x", "z"), False)
     assert learner._features(rows.withColumn("my_rand", F.rand(1)))[0] == ("x", "z", "my_rand")
+
+
+def test_searches_skip_bad_rows(rows: DataFrame, both: DataFrame) -> None:
+    """A search predicts rows, too, and the parameter of its estimator is that of its models."""
+    place = F.monotonically_increasing_id()
+    bad = rows.withColumn("x", F.when(place == 7, math.inf).otherwise(F.col("x")))
+    learner = OnlineClassifier(numParts=1, handleInvalid="skip")
+    search = CrossValidator(
+        estimator=learner,
+        estimatorParamMaps=[{}],
+        evaluator=BinaryClassificationEvaluator(),
+        numFolds=2,
+        seed=1,
+    )
+    best = search.fit(bad).bestModel
+    assert best.skippedRows == 1 and best.report()["examples"] == ROWS - 1
+    said = best.transform(bad).collect()
+    assert len(said) == ROWS - 1 and all(math.isfinite(row["x"]) for row in said)
+    with pytest.raises(ValueError, match="handleInvalid: found 'keep', expected 'error' or 'skip'"):
+        best.setHandleInvalid("keep").transform(bad)
+    # Vectors that are missing are left out as well.
+    gone = both.drop("x", "z").withColumn("both", F.when(place % 5 > 0, F.col("both")))
+    of_vectors = learner.copy().setFeaturesCol("both").fit(gone)
+    assert of_vectors.skippedRows == ROWS // 5
+    assert of_vectors.transform(gone).count() == ROWS - ROWS // 5
 
 
 def test_a_model_reads_another_column(rows: DataFrame, both: DataFrame) -> None:
@@ -157,6 +195,8 @@ def test_columns_without_a_name_are_left_out(rows: DataFrame) -> None:
         found = made.transform(rows)
         assert found.columns == [*rows.columns, "prediction"] and found.count() == ROWS
         assert made.setPredictionCol("").transform(rows).columns == rows.columns
+    unweighted = OnlineClassifier(numParts=1, weightCol="").fit(rows)
+    assert unweighted.toBytes() == model.toBytes()
     assert number.setPredictionCol("").transform(rows).columns == rows.columns
 
 
@@ -185,6 +225,45 @@ def test_every_kind_of_column_is_a_feature(spark: SparkSession) -> None:
     alone = rueful.OnlineClassifier().fit(frame, labels, sample_weight=weights)
     assert model.certificate() == alone.certificate()
     assert model.transform(df).where("prediction = 'yes'").count() > 0
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_decimal_labels_are_numbers(
+    count: int, spark: SparkSession, rows: DataFrame, tmp_path: Path
+) -> None:
+    """Those of `case when … then 1.0 else 0.0 end` in SQL are decimal numbers."""
+    number = "case when x > 0 then 1.0 else 0.0 end"
+    number += " + case when z > 0 then 1.0 else 0.0 end" if count == 3 else ""
+    decimals = rows.withColumn("label", F.expr(number))
+    doubles = rows.withColumn("label", F.expr(f"double({number})"))
+    assert decimals.schema["label"].dataType.typeName() == "decimal"
+    learner = OnlineClassifier(firstSlice=20)
+    model, alike = (learner.fit(df) for df in (decimals, doubles))
+    assert model.toBytes() == alike.toBytes() and model.classes == tuple(map(float, range(count)))
+    model.write().save(f"file://{tmp_path}/model")
+    again = OnlineClassificationModel.load(f"file://{tmp_path}/model")
+    said = [
+        [row["prediction"] for row in one.transform(df).collect()]
+        for one, df in ((again, decimals), (alike, doubles))
+    ]
+    assert said[0] == said[1] and set(said[0]) <= set(map(float, range(count)))
+    scored = again.transform(decimals)
+    given = {"features": ["x", "z"]}
+    if count == 3:
+        given |= {"loss": "softmax", "classes": [0, 1, 2]}
+        judged = audit(scored, prediction="probability", label="label", **given)
+    else:
+        judged = audit(scored, prediction="x", label="label", **given)
+    assert judged.report()["examples"] == ROWS
+    found, known = (hindsight(df, max_passes=1)["comparator"] for df in (decimals, doubles))
+    assert found == known
+
+
+def test_labels_that_name_no_class_are_refused(rows: DataFrame) -> None:
+    dates = rows.withColumn("label", F.expr("date_add(date'2024-01-01', int(label))"))
+    for learn in (OnlineClassifier().fit, hindsight):
+        with pytest.raises(ValueError, match="labelCol: found a column of dates, expected numbers"):
+            learn(dates)
 
 
 def test_arrays_hold_numbers(spark: SparkSession) -> None:

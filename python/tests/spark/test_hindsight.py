@@ -131,6 +131,8 @@ def test_data_that_change_are_refused(spark: SparkSession) -> None:
 def test_what_cannot_be_solved_is_refused(data: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ValueError, match="tolerance"):
         hindsight(data, tolerance=2.0)
+    with pytest.raises(ValueError, match="tau: it is the quantile of loss='quantile'"):
+        hindsight(data, label="y", tau=0.9)
     with pytest.raises(ValueError, match="no rows"):
         hindsight(data.where("x > 1e9"), label="y", loss="square")
     for given, what in (

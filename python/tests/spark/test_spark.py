@@ -33,6 +33,7 @@ from rueful.spark import (
     _audit,
     _rounds,
     audit,
+    hindsight,
 )
 from rueful.spark._rows import PART, ROW
 
@@ -62,6 +63,23 @@ def test_one_part_is_the_program(spark: SparkSession, table: pd.DataFrame) -> No
     assert ours.toBytes() == alone._model.to_bytes()
 
 
+@pytest.mark.parametrize("settings", [{}, {"loss": "quantile", "tau": 0.9}])
+def test_one_part_of_numbers_is_the_program(
+    settings: dict[str, Any], spark: SparkSession, table: pd.DataFrame
+) -> None:
+    found = table[["x", "z", "y"]].iloc[:300]
+    df = spark.createDataFrame(found).coalesce(1)
+    ours = OnlineRegressor(labelCol="y", **settings).fit(df)
+    alone = rueful.OnlineRegressor(**settings).fit(found[["x", "z"]], found["y"])
+    assert ours.toBytes() == alone._model.to_bytes()
+    if settings:
+        best = hindsight(df, label="y", max_passes=2, **settings)["comparator"]
+        known = rueful.hindsight(found[["x", "z"]], found["y"], **settings)["comparator"]
+        assert best["lower"] <= known["upper"] and known["lower"] <= best["upper"]
+    with pytest.raises(ValueError, match="tau"):
+        OnlineRegressor(labelCol="y", tau=0.9).fit(df)
+
+
 def test_parts_make_a_certified_model(model: OnlineClassificationModel, data: DataFrame) -> None:
     report = model.report()
     assert report["examples"] == 1500
@@ -80,13 +98,28 @@ def test_machines_make_no_difference(data: DataFrame, model: OnlineClassificatio
 def test_many_parts_are_joined_in_levels(
     data: DataFrame, model: OnlineClassificationModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no more than two are joined at a time, six parts need three levels: a part counts once."""
-    monkeypatch.setattr(_rounds, "FAN", 2)
-    found = [estimator().fit(data.drop("y")) for _ in range(2)]
+    """Where no more than two are joined at a time, six parts need levels: a part counts once."""
+    taken, take = [], _rounds.take_parts
+
+    def counted(base: Model, parts: list[Model]) -> None:
+        taken.append(len(parts))
+        take(base, parts)
+
+    monkeypatch.setattr(_rounds, "take_parts", counted)
+    found = []
+    # Two come to the driver where only two are joined, and one where models are large.
+    for name, value, most in (("FAN", 2, 2), ("FAN", 2, 2), ("BUDGET", 1, 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(_rounds, name, value)
+            found.append(estimator().fit(data.drop("y")))
+        assert max(taken) == most
+        taken.clear()
     assert found[0].toBytes() == found[1].toBytes() != model.toBytes()
-    report, own = found[0].report(), model.report()
-    assert report["examples"] == own["examples"] == 1500
-    assert report["sequential_risk"] == pytest.approx(own["sequential_risk"], rel=0.02)
+    own = model.report()
+    for one in found[1:]:
+        report = one.report()
+        assert report["examples"] == own["examples"] == 1500
+        assert report["sequential_risk"] == pytest.approx(own["sequential_risk"], rel=0.02)
 
 
 def test_parts_have_their_rows_in_the_order_of_the_data(data: DataFrame) -> None:
@@ -121,6 +154,9 @@ def test_files_are_read_where_they_lie(
     df = data.drop("y")
     assert _rounds.is_in_place(df) and not _rounds.is_in_place(df.repartition(2))
     assert not _rounds.is_in_place(df.where("rand() < 0.5"))
+    for moment in ("current_timestamp()", "now()", "current_date()", "localtimestamp()"):
+        # The time stands still within a job, and goes on from one to the next.
+        assert not _rounds.is_in_place(df.where(f"date'2024-01-01' < {moment}"))
     monkeypatch.setattr(_rounds, "is_in_place", lambda df: False)
     assert estimator().fit(df).toBytes() == model.toBytes()
 
@@ -147,6 +183,50 @@ def test_machines_may_come_and_go(
         assert len(_rounds.InPlace(df).survey(None).counts) > len(before)
     finally:
         spark.conf.unset(cores)
+
+
+def test_rows_that_are_gone_are_missed(
+    spark: SparkSession, table: pd.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark can be told to read on where a file is gone. Then rows are, too."""
+    play, ignore = _rounds.play, "spark.sql.files.ignoreMissingFiles"
+
+    def losing(*given: Any, **named: Any) -> Any:
+        (tmp_path / "1.parquet").unlink(missing_ok=True)
+        return play(*given, **named)
+
+    for number in range(2):
+        rows = table[["x", "label"]].iloc[100 * number : 100 * (number + 1)]
+        rows.to_parquet(tmp_path / f"{number}.parquet", index=False)
+    df = spark.read.parquet(str(tmp_path))
+    monkeypatch.setattr(_rounds, "play", losing)
+    spark.conf.set(ignore, "true")
+    try:
+        with pytest.raises(ValueError, match="data changed .*: found .* rows in a round, expected"):
+            estimator().fit(df)
+    finally:
+        spark.conf.unset(ignore)
+
+
+def test_large_models_leave_no_files(spark: SparkSession) -> None:
+    """Spark keeps a file of every large function until the session ends. Here 20 kB are large."""
+    width, inside = 300, spark.sparkContext
+    rows = [
+        (Vectors.sparse(10 * width, {width * k + j: 1.0 for j in range(width)}), k % 2)
+        for k in range(10)
+    ]
+    df = spark.createDataFrame(rows, ["features", "label"]).coalesce(2).localCheckpoint()
+    limit, place = "spark.broadcast.UDFCompressionThreshold", Path(inside._temp_dir)
+    conf: Any = inside._jsc.sc().conf()
+    conf.set(limit, "20000")
+    try:
+        before = set(place.iterdir())
+        model = OnlineClassifier(featuresCol="features", firstSlice=2, classes=[0, 1]).fit(df)
+        assert len(model.toBytes()) > 100_000 and set(place.iterdir()) == before
+        hindsight(df, features="features", max_passes=1)
+        assert set(place.iterdir()) == before
+    finally:
+        conf.remove(limit)
 
 
 def test_tables_in_buckets_are_written_out(spark: SparkSession, data: DataFrame) -> None:
@@ -338,6 +418,24 @@ def test_bad_rows_of_files_are_named_in_every_round(data: DataFrame, table: pd.D
             estimator().setClasses([0, 1]).fit(df)
 
 
+@pytest.mark.parametrize("trouble", ["label", "weight"])
+def test_parts_begin_from_something(trouble: str, spark: SparkSession, tmp_path: Path) -> None:
+    """One part learns alone until it has met a row that counts, be it in the next part."""
+    rows = pd.DataFrame({"x": np.arange(90) % 7.0, "label": np.arange(90) % 5.0, "weight": 1.0})
+    rows.loc[:39, trouble] = np.nan if trouble == "label" else 0.0
+    for number in range(3):
+        own = rows.iloc[30 * number : 30 * (number + 1)]
+        own.to_parquet(tmp_path / f"{number}.parquet", index=False)
+    frames = [spark.read.parquet(f"{tmp_path}/{number}.parquet") for number in range(3)]
+    df = frames[0].union(frames[1]).union(frames[2])
+    learner = OnlineRegressor(firstSlice=5, weightCol="weight", handleInvalid="skip")
+    fitted = learner.fit(df)
+    assert fitted.report()["examples"] == 50
+    assert fitted.skippedRows == (40 if trouble == "label" else 0)
+    nothing = learner.fit(frames[0].union(frames[0]))
+    assert nothing.model.examples() == 0
+
+
 def test_rows_that_cannot_be_predicted_are_named(spark: SparkSession) -> None:
     rows = [(float(k % 7), Vectors.dense(float(k)), k % 2) for k in range(40)]
     df = spark.createDataFrame(rows, ["x", "v", "label"]).coalesce(1)
@@ -436,43 +534,28 @@ def test_the_page_runs(
     assert ran.failed == 0 and ran.attempted >= 20
 
 
-@pytest.mark.parametrize("trouble", ["killed", "twice"])
+@pytest.mark.parametrize(
+    ("trouble", "how"),
+    [("killed", "in place"), ("twice", "in place"), ("killed", "in levels"), ("twice", "written")],
+)
 def test_trouble_changes_nothing(
     trouble: str,
+    how: str,
     data: DataFrame,
     model: OnlineClassificationModel,
-    tmp_path: Path,
+    disturb: Callable[[str], Path],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An executor dies in the middle of a round, or a task fails when all its work is done."""
-    mark, learner = tmp_path / "mark", _rounds.learner
-
-    def troubled(base: bytes, columns: Any, *, is_only: bool) -> Any:
-        learn = learner(base, columns, is_only=is_only)
-
-        def run(batches: Any) -> Any:
-            import os
-            import signal
-
-            yield from learn(batches)
-            try:
-                os.close(os.open(mark, os.O_CREAT | os.O_EXCL)) if not is_only else None
-            except FileExistsError:
-                return
-            if is_only:
-                return
-            if trouble == "twice":
-                raise RuntimeError("the task fails at its end")
-            # The process that the daemon of the workers belongs to is the executor.
-            with open(f"/proc/{os.getppid()}/stat") as stat:
-                executor = int(stat.read().rsplit(")", 1)[1].split()[1])
-            os.kill(executor, signal.SIGKILL)
-
-        return run
-
-    monkeypatch.setattr(_rounds, "learner", troubled)
+    quiet = model.toBytes()
+    if how == "in levels":
+        monkeypatch.setattr(_rounds, "FAN", 2)
+        quiet = estimator().fit(data.drop("y")).toBytes()
+    elif how == "written":
+        monkeypatch.setattr(_rounds, "is_in_place", lambda df: False)
+    mark = disturb(trouble)
     shaken = estimator().fit(data.drop("y")).toBytes()
-    assert mark.exists() and shaken == model.toBytes()
+    assert mark.exists() and shaken == quiet
 
 
 def test_memory_is_that_of_a_model_and_a_batch(
@@ -488,7 +571,7 @@ def test_memory_is_that_of_a_model_and_a_batch(
         df.write.parquet(str(folder))
         notes.mkdir()
 
-        def watched(base: bytes, columns: Any, *, is_only: bool) -> Any:
+        def watched(base: Any, columns: Any, *, is_only: bool) -> Any:
             learn = learner(base, columns, is_only=is_only)
 
             def run(batches: Any) -> Any:

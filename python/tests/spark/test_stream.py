@@ -1,5 +1,6 @@
 """Learning from streams, exactly once."""
 
+import math
 import os
 import shutil
 from collections.abc import Callable
@@ -82,6 +83,9 @@ def test_stopped_and_started_again(
     arrive(files[:2], folder)
     first = learned(spark, folder, checkpoint)
     assert first.report()["examples"] == 400
+    # The store had copied one of two files of the next model when the driver died.
+    shutil.copytree(checkpoint / "models" / "1", checkpoint / "models" / "2")
+    (checkpoint / "models" / "2" / "model.rueful").unlink()
     arrive(files[2:], folder)
     second = learned(spark, folder, checkpoint)
     assert second.model().toBytes() == quiet.model().toBytes()
@@ -146,6 +150,33 @@ def test_what_does_not_fit_is_refused(
     shutil.rmtree(checkpoint / "spark")
     with pytest.raises(ValueError, match="Spark's position there is lost"):
         learner().fitStream(df, str(checkpoint), availableNow=True)
+
+
+def test_bad_rows_are_skipped_from_the_next_start_on(
+    spark: SparkSession, files: list[Path], tmp_path: Path
+) -> None:
+    """A stream that ended at a bad row goes on when it is told to skip such rows."""
+    folder, checkpoint = tmp_path / "files", tmp_path / "checkpoint"
+    arrive(files[:1], folder)
+    bad = pd.read_parquet(files[1])
+    bad.loc[7, "x"] = math.inf
+    bad.to_parquet(tmp_path / "1.parquet", index=False)
+    arrive([tmp_path / "1.parquet"], folder)
+    strict = learner(1)
+    with pytest.raises(Exception, match="(?s)batch 1 was not .*partition 0, row 7, column x: found"):
+        going = strict.fitStream(stream(spark, folder), str(checkpoint), availableNow=True)
+        # What is set later is meant for other fits.
+        strict.setHandleInvalid("skip")
+        going.awaitTermination()
+    with pytest.raises(ValueError, match="handleInvalid: found 'keep'"):
+        learner(1).setHandleInvalid("keep").fitStream(stream(spark, folder), str(checkpoint))
+    models = []
+    for place in (checkpoint, tmp_path / "other"):
+        going = strict.fitStream(stream(spark, folder), str(place), availableNow=True)
+        going.awaitTermination()
+        assert going.windows()[-1]["skipped"] == going.model().skippedRows == 1
+        models.append(going.model().toBytes())
+    assert models[0] == models[1]
 
 
 def test_a_stream_is_asked_while_it_runs(
