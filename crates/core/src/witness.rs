@@ -48,7 +48,6 @@ use crate::ledger::{Minorant, Testimony};
 use crate::loss::Loss;
 use crate::norms::{self, Quads};
 use crate::sum::Sum;
-use crate::vector;
 use rueful_machine::{Fours, Lines, Plain, Registers, prefetch};
 use serde::{Deserialize, Serialize};
 use sums::Sums;
@@ -690,7 +689,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         let steepest = self.steepest_slope(witness, self.reach) * self.reach * self.importance;
         // The proof ends at the running value of ‖S/N‖, in rounded units. This is the amount by
         // which that value falls short.
-        let lacks = (self.length(witness) - sums.square[witness].sqrt()).max(0.0);
+        let lacks = (self.lengths()[witness] - sums.square[witness].sqrt()).max(0.0);
         let beyond = radius * (lacks + sums.lifted[witness]) + sums.excess[witness];
         Some(WitnessPromise {
             radius: self.radii[witness],
@@ -700,13 +699,17 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         })
     }
 
-    /// ‖S/N‖ of the S from which they predict, computed from scratch.
-    fn length(&self, witness: usize) -> f64 {
-        let slopes: Vec<f64> = self.slopes.iter().map(|slopes| slopes.0[witness]).collect();
-        match &self.units {
-            None => norms::norm(&slopes),
-            Some(units) => vector::norm(units.scaled(&slopes)),
-        }
+    /// ‖S/N‖ of the S from which each predicts, computed from scratch.
+    fn lengths(&self) -> Each {
+        let largest =
+            |cell: usize| self.units.as_ref().map_or(1.0, |units| units.measure(cell).largest);
+        let all = MeasuredSlopes { slopes: &self.slopes, units: self.units.as_ref() };
+        let one_by_one = |witness: usize| {
+            let cells = self.slopes.iter().enumerate();
+            let scaled = cells.map(|(i, slopes)| norms::quotient(slopes.0[witness], largest(i)));
+            norms::norm(&scaled.collect::<Vec<_>>())
+        };
+        norms::norms_of_four(all).unwrap_or_else(|| std::array::from_fn(one_by_one))
     }
 
     /// Moves the cells: cell i gets the value at `from[i]`.
@@ -738,9 +741,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         self.importance = self.importance.max(other.importance);
         self.label_rose = true;
         self.sums.merge(&other.sums);
-        for witness in 0..WITNESSES {
-            self.sums.square[witness] = self.length(witness).powi(2);
-        }
+        self.sums.square = self.lengths().map(|length| length.powi(2));
     }
 
     /// Witnesses of all rounds of a base and of parts that went on from copies of it, by the same
@@ -771,9 +772,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         }
         let sums: Vec<&Sums> = parts.iter().map(|part| &part.sums).collect();
         merged.sums = Sums::of_parts(&base.sums, &sums, shares);
-        for witness in 0..WITNESSES {
-            merged.sums.square[witness] = merged.length(witness).powi(2);
-        }
+        merged.sums.square = merged.lengths().map(|length| length.powi(2));
         merged
     }
 
@@ -824,6 +823,30 @@ impl Quads for ScaledSlopes<'_> {
         let slopes = F::load(&self.slopes[at].0);
         let apart = self.apart.get(at).map_or(F::all(0.0), |apart| F::load(&apart.0));
         norms::divided(slopes + apart, F::all_of_single(self.units[at]))
+    }
+}
+
+/// S/N of all witnesses, by cell, for the units that they have measured themselves. In the data's own
+/// units N = 1.
+#[derive(Clone, Copy)]
+struct MeasuredSlopes<'a, M> {
+    slopes: &'a [Slopes],
+    units: Option<&'a Units<M>>,
+}
+
+impl<M: Measured> Quads for MeasuredSlopes<'_, M> {
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.slopes.len()
+    }
+
+    #[inline(always)]
+    fn quad<F: Fours>(&self, at: usize) -> F {
+        let slopes = F::load(&self.slopes[at].0);
+        match self.units {
+            None => slopes,
+            Some(units) => norms::divided(slopes, F::all_of_single(units.measure(at).largest)),
+        }
     }
 }
 

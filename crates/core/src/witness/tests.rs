@@ -95,7 +95,7 @@ fn comparators(witnesses: &Witnesses<AnyLoss>, radius: f64) -> Vec<Vec<f64>> {
     for witness in 0..WITNESSES {
         let scaled: Vec<f64> =
             (0..dimension).map(|i| witnesses.slopes[i].0[witness] / n(i)).collect();
-        let norm = vector::norm(scaled.iter().copied());
+        let norm = norms::norm(&scaled);
         if norm > 0.0 {
             points.push((0..dimension).map(|i| -reach * scaled[i] / norm / n(i)).collect());
         }

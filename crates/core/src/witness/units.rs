@@ -2,7 +2,6 @@
 
 use super::{Each, Slopes, WITNESSES};
 use crate::loss::{Labels, Loss};
-use crate::norms::quotient;
 use crate::ruler::{LabelSize, Ruler};
 use serde::{Deserialize, Serialize};
 use std::fmt::Debug;
@@ -110,11 +109,6 @@ impl<M: Measured> Units<M> {
             self.label.largest = label.abs();
         }
         is_larger
-    }
-
-    /// v_i/N_i for a vector by cell, where 0/0 counts as 0.
-    pub(super) fn scaled(&self, v: &[f64]) -> impl Iterator<Item = f64> + Clone {
-        v.iter().enumerate().map(move |(i, &v)| quotient(v, self.measure(i).largest))
     }
 
     pub(super) fn rearrange(&mut self, from: &[u32]) {
