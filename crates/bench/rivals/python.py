@@ -249,8 +249,7 @@ def race_rust(tables: dict, args) -> list[dict]:
     kinds["Arrow"] = ("dense", pyarrow.table({name: X[:, at] for at, name in enumerate(columns)}))
     kinds["CSR, singles"] = ("sparse", tables["sparse"][0].astype(numpy.float32))
     kinds["CSR, doubles"] = ("sparse", tables["sparse"][0])
-    # The rows of rueful-bench have no constant.
-    settings = {"ogd": {"learner": "ogd", "loss": "hinge", "no_constant": True}, "bank": {"no_constant": True}}
+    settings = {"ogd": {"learner": "ogd", "loss": "hinge"}, "bank": {}}
 
     def fit(table, labels, chosen: dict) -> Callable[[], object]:
         return lambda: rueful.OnlineClassifier(**chosen).partial_fit(table, labels, classes=[-1, 1])
