@@ -7,7 +7,7 @@
 //! of the largest.
 
 use crate::exact::ExactSum;
-use rueful_machine::{Fours, Kernel, Numbers as _, Registers, widest};
+use rueful_machine::{Fours, Kernel, Numbers as _, Plain, Registers, widest};
 
 /// A number in this place of a double has its last bit at 2⁻⁴⁰, and below at 2⁻⁸⁰.
 const FIRST_GRID: f64 = 1.5 * 4_096.0;
@@ -56,11 +56,6 @@ impl Quads for Run<'_> {
 }
 
 /// v/n, where 0/0 counts as 0.
-pub(crate) fn quotient(v: f64, n: f32) -> f64 {
-    if v == 0.0 { 0.0 } else { v / f64::from(n) }
-}
-
-/// `quotient` for four numbers.
 #[inline(always)]
 pub(crate) fn divided<F: Fours>(v: F, n: F) -> F {
     let zero = F::all(0.0);
@@ -70,37 +65,28 @@ pub(crate) fn divided<F: Fours>(v: F, n: F) -> F {
 /// ‖v‖, with a few roundings. It is infinite if a number is not finite. The squares may be beyond the
 /// range of doubles.
 pub(crate) fn norm(v: &[f64]) -> f64 {
-    let Some(totals) = lengths(Run { v, units: None }, true) else {
-        return ExactSum::of_squares(v.iter().copied()).root();
-    };
-    totals[0]
+    lengths(Run { v, units: None }, true)[0]
 }
 
 /// ‖v/N‖, where 0/0 counts as 0. What is beyond the end of one of them does not count.
 pub(crate) fn norm_in(v: &[f64], units: &[f32]) -> f64 {
     let count = v.len().min(units.len());
-    let (v, units) = (&v[..count], &units[..count]);
-    let Some(totals) = lengths(Run { v, units: Some(units) }, true) else {
-        let quotients = v.iter().zip(units).map(|(&v, &n)| quotient(v, n));
-        return ExactSum::of_squares(quotients).root();
-    };
-    totals[0]
+    lengths(Run { v: &v[..count], units: Some(&units[..count]) }, true)[0]
 }
 
-/// The lengths of four vectors side by side. `None` if one of them is not finite, or too long or too
-/// short.
-pub(crate) fn norms_of_four(vectors: impl Quads) -> Option<[f64; 4]> {
+/// The lengths of four vectors side by side.
+pub(crate) fn norms_of_four(vectors: impl Quads) -> [f64; 4] {
     lengths(vectors, false)
 }
 
 /// The lengths of four vectors, or four times the length of one that is read in fours.
-fn lengths(vectors: impl Quads, is_one: bool) -> Option<[f64; 4]> {
-    let mut most = widest(Most(vectors))?;
+fn lengths(vectors: impl Quads, is_one: bool) -> [f64; 4] {
+    let Some(mut most) = widest(Most(vectors)) else { return exact_lengths(vectors, is_one) };
     if is_one {
         most = [most.into_iter().fold(0.0, f64::max); 4];
     }
     if !most.iter().all(|&most| most == 0.0 || (LEAST..MOST).contains(&most)) {
-        return None;
+        return exact_lengths(vectors, is_one);
     }
     // The power of two that is at most as large.
     let unit = most.map(|most| f64::from_bits(most.to_bits() & (0x7ff << 52)));
@@ -109,7 +95,19 @@ fn lengths(vectors: impl Quads, is_one: bool) -> Option<[f64; 4]> {
     if is_one {
         totals = [totals.into_iter().sum(); 4];
     }
-    Some(std::array::from_fn(|k| (totals[k] as f64 / (ONE * ONE)).sqrt() * unit[k]))
+    std::array::from_fn(|k| (totals[k] as f64 / (ONE * ONE)).sqrt() * unit[k])
+}
+
+/// `lengths` for numbers of any size, one by one.
+#[cold]
+#[inline(never)]
+fn exact_lengths(vectors: impl Quads, is_one: bool) -> [f64; 4] {
+    let fours =
+        || (0..vectors.len()).map(|at| vectors.quad::<<Plain as Registers>::Four>(at).array());
+    if is_one {
+        return [ExactSum::of_squares(fours().flatten()).root(); 4];
+    }
+    std::array::from_fn(|k| ExactSum::of_squares(fours().map(|four| four[k])).root())
 }
 
 /// The largest sizes, or `None` if a number is not finite.
@@ -188,6 +186,10 @@ mod tests {
         }
     }
 
+    fn quotient(v: f64, n: f32) -> f64 {
+        if v == 0.0 { 0.0 } else { v / f64::from(n) }
+    }
+
     fn number() -> impl Strategy<Value = f64> {
         prop_oneof![
             4 => -2.0..2.0_f64,
@@ -221,7 +223,7 @@ mod tests {
             (0..zeros).for_each(|k| others.insert(k * others.len() / 9, 0.0));
             prop_assert_eq!(norm(&v).to_bits(), norm(&others).to_bits());
             let side_by_side: Vec<[f64; 4]> = others.iter().map(|&v| [0.0, v, 2.0 * v, 1.0]).collect();
-            let four = norms_of_four(Four(&side_by_side)).unwrap();
+            let four = norms_of_four(Four(&side_by_side));
             prop_assert_eq!((four[0], four[1], four[2]), (0.0, norm(&v), 2.0 * norm(&v)));
             let scaled: Vec<f64> = v.iter().map(|v| v * 2.0_f64.powi(power)).collect();
             prop_assert_eq!(norm(&scaled), norm(&v) * 2.0_f64.powi(power));
@@ -248,5 +250,9 @@ mod tests {
         assert_eq!(norm(&[1.0, f64::NAN]), f64::INFINITY);
         assert_eq!(norm_in(&[1.0, f64::INFINITY], &[1.0, 2.0]), f64::INFINITY);
         assert_eq!(norm_in(&[1.0], &[0.0]), f64::INFINITY);
+        // One vector beyond the range takes the others along, which stay what they are.
+        let four = norms_of_four(Four(&[[3e300, 3.0, 0.0, f64::NAN], [4e300, 4.0, 0.0, 1.0]]));
+        assert!(is_near(four[0], 5e300) && is_near(four[1], 5.0));
+        assert_eq!((four[2], four[3]), (0.0, f64::INFINITY));
     }
 }

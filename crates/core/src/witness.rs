@@ -667,10 +667,9 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
 
     /// ‖S/N‖ of all witnesses, for S = Σ a_s x_s and N by cell.
     fn norms_in(&self, units: &[f32]) -> Each {
-        let count = self.slopes.len().min(units.len());
-        let all = ScaledSlopes { slopes: &self.slopes[..count], apart: &self.apart, units };
-        let one_by_one = |witness| norms::norm_in(&self.slopes_of(witness), units);
-        norms::norms_of_four(all).unwrap_or_else(|| std::array::from_fn(one_by_one))
+        let slopes = &self.slopes[..self.slopes.len().min(units.len())];
+        let unit = |cell: usize| units[cell];
+        norms::norms_of_four(ScaledSlopes { slopes, apart: &self.apart, unit })
     }
 
     /// The minorants of all witnesses.
@@ -701,15 +700,10 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
 
     /// ‖S/N‖ of the S from which each predicts, computed from scratch.
     fn lengths(&self) -> Each {
-        let largest =
+        // In the data's own units N = 1.
+        let unit =
             |cell: usize| self.units.as_ref().map_or(1.0, |units| units.measure(cell).largest);
-        let all = MeasuredSlopes { slopes: &self.slopes, units: self.units.as_ref() };
-        let one_by_one = |witness: usize| {
-            let cells = self.slopes.iter().enumerate();
-            let scaled = cells.map(|(i, slopes)| norms::quotient(slopes.0[witness], largest(i)));
-            norms::norm(&scaled.collect::<Vec<_>>())
-        };
-        norms::norms_of_four(all).unwrap_or_else(|| std::array::from_fn(one_by_one))
+        norms::norms_of_four(ScaledSlopes { slopes: &self.slopes, apart: &[], unit })
     }
 
     /// Moves the cells: cell i gets the value at `from[i]`.
@@ -804,15 +798,15 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     }
 }
 
-/// S/N of all witnesses, by cell.
+/// S/N of all witnesses, by cell, where `unit` tells N.
 #[derive(Clone, Copy)]
-struct ScaledSlopes<'a> {
+struct ScaledSlopes<'a, N> {
     slopes: &'a [Slopes],
     apart: &'a [Slopes],
-    units: &'a [f32],
+    unit: N,
 }
 
-impl Quads for ScaledSlopes<'_> {
+impl<N: Fn(usize) -> f32 + Copy> Quads for ScaledSlopes<'_, N> {
     #[inline(always)]
     fn len(&self) -> usize {
         self.slopes.len()
@@ -822,31 +816,7 @@ impl Quads for ScaledSlopes<'_> {
     fn quad<F: Fours>(&self, at: usize) -> F {
         let slopes = F::load(&self.slopes[at].0);
         let apart = self.apart.get(at).map_or(F::all(0.0), |apart| F::load(&apart.0));
-        norms::divided(slopes + apart, F::all_of_single(self.units[at]))
-    }
-}
-
-/// S/N of all witnesses, by cell, for the units that they have measured themselves. In the data's own
-/// units N = 1.
-#[derive(Clone, Copy)]
-struct MeasuredSlopes<'a, M> {
-    slopes: &'a [Slopes],
-    units: Option<&'a Units<M>>,
-}
-
-impl<M: Measured> Quads for MeasuredSlopes<'_, M> {
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.slopes.len()
-    }
-
-    #[inline(always)]
-    fn quad<F: Fours>(&self, at: usize) -> F {
-        let slopes = F::load(&self.slopes[at].0);
-        match self.units {
-            None => slopes,
-            Some(units) => norms::divided(slopes, F::all_of_single(units.measure(at).largest)),
-        }
+        norms::divided(slopes + apart, F::all_of_single((self.unit)(at)))
     }
 }
 
