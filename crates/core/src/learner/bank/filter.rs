@@ -4,10 +4,11 @@
 //! f = w·x̃,    s = x̃ᵀP x̃,    w ← w + a P x̃,    P ← P − k P x̃ x̃ᵀ P,    P_ii ← P_ii + q(v₀ − P_ii)
 //! ```
 //!
-//! with k = h/(1 + h s). Two things make it cheap. First, changes of P wait, and are applied eight
-//! at a time. Until then P is the stored matrix less Σ k u uᵀ over the waiting changes. Second, P
-//! stays unchanged while there is little to learn about it: h·s adds up in `owed` until it is above
-//! 0.05, and the row that reaches this limit pays for all with k = (owed/s)/(1 + owed).
+//! with k = h/(1 + h s). Two things make it cheap. First, P stays unchanged while there is little to
+//! learn about it: h·s adds up in `owed` until it is above 0.05, and the row that reaches this limit
+//! pays for all with k = (owed/s)/(1 + owed). Second, changes of a large P wait, and are applied
+//! eight at a time. Until then P is the stored matrix less Σ k u uᵀ over the waiting changes. Every
+//! row pays for what waits, so changes of a small P are applied at once.
 //!
 //! The diagonal is always up to date. `lag` is the amount that the drift has added to it since P
 //! was last written.
@@ -24,11 +25,14 @@ use serde::{Deserialize, Serialize};
 /// The most features a filter can have, in eights.
 pub(super) const WIDEST: usize = 32;
 
-/// A vector by slot. Only the eights in use are read.
+/// A vector by slot. Only the eights in use are read, and those there is room for if the row is that
+/// of a table.
 pub(super) type Dense = [Eight; WIDEST];
 
-/// The number of changes of P that wait until they are applied together.
+/// The number of changes of P that wait until they are applied together, and below the room up to
+/// which none waits.
 const WAITING: usize = 8;
+const SMALL: usize = 8;
 /// P stays unchanged while less than this is owed.
 const LEAST: f32 = 0.05;
 /// The limit for weights that grow with their unit.
@@ -109,6 +113,33 @@ struct Seeing<V> {
     variance: V,
 }
 
+impl<V: Eights> Seeing<V> {
+    /// Adds some eights, from the stored P times x̃. The drift has added its lag to P since it was
+    /// stored.
+    #[inline(always)]
+    fn add<const N: usize>(
+        &mut self,
+        stored: &[V; N],
+        x: &[Eight; N],
+        (lag, weights): (&[Eight; N], &[Eight; N]),
+        product: &mut [Eight; N],
+    ) {
+        for block in 0..N {
+            let x = x[block].load::<V>();
+            let p = stored[block] + lag[block].load::<V>() * x;
+            p.store(&mut product[block].0);
+            self.variance = self.variance + p * x;
+            self.mean = self.mean + weights[block].load::<V>() * x;
+        }
+    }
+
+    #[inline(always)]
+    fn glance(&self, product: &[Eight], diagonal: &[Eight]) -> Glance {
+        let variance = sound_variance::<V>(self.variance.sum(), product, diagonal);
+        Glance { mean: self.mean.sum(), variance }
+    }
+}
+
 impl Filter {
     pub(super) fn new(prior: f32, drift: f32) -> Self {
         Self {
@@ -151,6 +182,12 @@ impl Filter {
         self.room = room;
     }
 
+    /// The eights there is room for.
+    #[inline(always)]
+    pub(super) fn room(&self) -> usize {
+        self.room
+    }
+
     /// Takes one more slot into use. The room depends only on the slots in use. When it grows,
     /// waiting changes are applied, which rounds, so this must not depend on how the rows arrive.
     pub(super) fn open(&mut self, slot: usize) {
@@ -167,6 +204,15 @@ impl Filter {
         x: &Dense,
         product: &mut Dense,
     ) -> Glance {
+        if self.waiting == 0 && matches!(listed, Listed::First(_)) {
+            match self.room {
+                1 => return self.see_table::<V, 1, 1>(x, product),
+                2 => return self.see_table::<V, 2, 2>(x, product),
+                4 => return self.see_table::<V, 4, 4>(x, product),
+                8 => return self.see_table::<V, 8, 4>(x, product),
+                _ => {}
+            }
+        }
         let x = &x[..self.width];
         let mut shares = [V::all(0.0); WAITING];
         let changes = self.changes.chunks_exact(self.room.max(1)).zip(&self.gains);
@@ -182,9 +228,7 @@ impl Filter {
         for block in 4 * fours..self.width {
             self.see_block::<V, 1>(listed, shares, block, x, product, &mut seeing);
         }
-        let (product, diagonal) = (&product[..x.len()], &self.diagonal[..x.len()]);
-        let variance = sound_variance::<V>(seeing.variance.sum(), product, diagonal);
-        Glance { mean: seeing.mean.sum(), variance }
+        seeing.glance(&product[..x.len()], &self.diagonal[..x.len()])
     }
 
     /// Some eights of P x̃, which stay in registers until they are done: the stored P times x̃,
@@ -209,14 +253,38 @@ impl Filter {
                 *p = *p - share * u.load();
             }
         }
-        let (x, lag, weights) = (&x[from..][..N], &self.lag[from..][..N], &self.mean[from..][..N]);
-        for (block, place) in product[from..][..N].iter_mut().enumerate() {
-            let x = x[block].load::<V>();
-            let p = sums[block] + lag[block].load::<V>() * x;
-            p.store(&mut place.0);
-            seeing.variance = seeing.variance + p * x;
-            seeing.mean = seeing.mean + weights[block].load::<V>() * x;
+        let (lag, weights) = (some(&self.lag, from), some(&self.mean, from));
+        seeing.add(&sums, some(x, from), (lag, weights), some_mut(product, from));
+    }
+
+    /// `see` for the first slots in their order, where nothing waits and there is room for ROOM
+    /// eights, N of which are multiplied at a time. Slots that are not in use add nothing.
+    #[inline(always)]
+    fn see_table<V: Eights, const ROOM: usize, const N: usize>(
+        &self,
+        x: &Dense,
+        product: &mut Dense,
+    ) -> Glance {
+        let rows = self.rows.as_chunks::<ROOM>().0.as_chunks::<8>().0;
+        let (x, product) = (some::<ROOM>(x, 0), some_mut::<ROOM>(product, 0));
+        let (lag, weights) = (some::<ROOM>(&self.lag, 0), some::<ROOM>(&self.mean, 0));
+        let mut seeing = Seeing { mean: V::all(0.0), variance: V::all(0.0) };
+        for block in 0..ROOM / N {
+            let from = block * N;
+            let (mut even, mut odd) = ([V::all(0.0); N], [V::all(0.0); N]);
+            for (x, rows) in x.iter().zip(rows).take(self.width) {
+                for pair in 0..4 {
+                    add_to(&mut even, x.0[2 * pair], some::<N>(&rows[2 * pair], from));
+                    add_to(&mut odd, x.0[2 * pair + 1], some::<N>(&rows[2 * pair + 1], from));
+                }
+            }
+            for (even, odd) in even.iter_mut().zip(odd) {
+                *even = *even + odd;
+            }
+            let known = (some(lag, from), some(weights, from));
+            seeing.add(&even, some(x, from), known, some_mut(product, from));
         }
+        seeing.glance(product, some::<ROOM>(&self.diagonal, 0))
     }
 
     /// Some eights of the stored P times x̃.
@@ -282,36 +350,77 @@ impl Filter {
         seen: Glance,
         product: &Dense,
     ) {
-        let width = self.width;
         self.owed = (self.owed + curvature * seen.variance).min(HEAVIEST);
         let gain = if self.owed < LEAST || seen.variance < FAINT {
             0.0
         } else {
             self.owed / seen.variance / (1.0 + self.owed)
         };
-        let (a, k) = (V::all(slope), V::all(gain));
-        let (q, prior) = (V::all(self.drift), V::all(self.prior));
-        let product = &product[..width];
-        let (mean, lag) = (&mut self.mean[..width], &mut self.lag[..width]);
-        let diagonal = &mut self.diagonal[..width];
-        for block in 0..width {
-            let p = product[block].load::<V>();
-            (mean[block].load::<V>() + a * p).store(&mut mean[block].0);
-            let less = diagonal[block].load::<V>() - k * (p * p);
-            let held = less.max(V::all(0.0));
-            let next = held + q * (prior - held);
-            next.store(&mut diagonal[block].0);
-            (lag[block].load::<V>() + (next - less)).store(&mut lag[block].0);
-        }
+        let product = &product[..self.width];
+        self.step::<V>(slope, gain, product);
         if gain > 0.0 {
             self.owed = 0.0;
-            self.changes[self.waiting * self.room..][..width].copy_from_slice(product);
-            self.gains[self.waiting] = gain;
-            self.waiting += 1;
-            if self.waiting == WAITING {
-                self.flush::<V>();
+            self.change::<V>(gain, product);
+        }
+    }
+
+    /// w ← w + a P x̃, and the diagonal of P − k P x̃ x̃ᵀ P with its drift.
+    #[inline(always)]
+    fn step<V: Eights>(&mut self, slope: f32, gain: f32, product: &[Eight]) {
+        let (a, k) = (V::all(slope), V::all(gain));
+        let (q, prior) = (V::all(self.drift), V::all(self.prior));
+        let all = self.mean.iter_mut().zip(&mut self.diagonal).zip(&mut self.lag).zip(product);
+        for (((mean, diagonal), lag), p) in all {
+            let p = p.load::<V>();
+            (mean.load::<V>() + a * p).store(&mut mean.0);
+            let less = diagonal.load::<V>() - k * (p * p);
+            let held = less.max(V::all(0.0));
+            let next = held + q * (prior - held);
+            next.store(&mut diagonal.0);
+            (lag.load::<V>() + (next - less)).store(&mut lag.0);
+        }
+    }
+
+    /// P ← P − k P x̃ x̃ᵀ P, at once or later.
+    #[inline(always)]
+    fn change<V: Eights>(&mut self, gain: f32, product: &[Eight]) {
+        if self.waiting == 0 {
+            match self.room {
+                1 => return self.change_small::<V, 1>(gain, product),
+                2 => return self.change_small::<V, 2>(gain, product),
+                4 => return self.change_small::<V, 4>(gain, product),
+                8 => return self.change_small::<V, 8>(gain, product),
+                _ => {}
             }
         }
+        self.changes[self.waiting * self.room..][..product.len()].copy_from_slice(product);
+        self.gains[self.waiting] = gain;
+        self.waiting += 1;
+        if self.waiting == WAITING || self.room <= SMALL {
+            self.flush::<V>();
+        }
+    }
+
+    /// `change` at once.
+    #[inline(always)]
+    fn change_small<V: Eights, const ROOM: usize>(&mut self, gain: f32, product: &[Eight]) {
+        let mut u = [V::all(0.0); ROOM];
+        for (u, p) in u.iter_mut().zip(product) {
+            *u = p.load();
+        }
+        let rows = self.rows.as_chunks_mut::<ROOM>().0.as_chunks_mut::<8>().0;
+        for (eight, (rows, p)) in rows.iter_mut().zip(product).enumerate() {
+            let shares = (V::all(gain) * p.load()).array();
+            let diagonal = &self.diagonal[eight].0;
+            for (slot, row) in rows.iter_mut().enumerate() {
+                let share = V::all(shares[slot]);
+                for (p, u) in row.iter_mut().zip(u) {
+                    (p.load::<V>() - share * u).store(&mut p.0);
+                }
+                row[eight].0[slot] = diagonal[slot];
+            }
+        }
+        self.lag[..product.len()].fill(Eight::ZERO);
     }
 
     /// Applies the waiting changes to P.

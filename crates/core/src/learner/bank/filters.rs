@@ -11,7 +11,6 @@ use super::merge::Parts;
 use super::scale::Scaled;
 use rueful_machine::{Kernel, Plain, Registers, Runner};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
 use std::collections::HashSet;
 
 /// How many filters there are.
@@ -152,16 +151,12 @@ impl Filters {
             && (0..).zip(indices).fold(true, |yes, (place, &index)| yes & (index == place))
             && (0..).zip(slots).fold(true, |yes, (place, &slot)| yes & (slot == place));
         if is_table {
-            let x = &mut desk.x[..self.used.div_ceil(8)];
             let (eights, rest) = scaled.as_chunks();
-            for (place, x) in x.iter_mut().enumerate() {
-                let last = |k: usize| rest.get(k).copied().unwrap_or(0.0);
-                *x = match place.cmp(&eights.len()) {
-                    Ordering::Less => Eight(eights[place]),
-                    Ordering::Equal => Eight::of(last),
-                    Ordering::Greater => Eight::ZERO,
-                };
-            }
+            let room = self.filters.first().map_or(0, Filter::room);
+            let (full, others) = desk.x[..room].split_at_mut(eights.len());
+            full.iter_mut().zip(eights).for_each(|(x, eight)| x.0 = *eight);
+            others.fill(Eight::ZERO);
+            others.first_mut().into_iter().for_each(|x| x.0[..rest.len()].copy_from_slice(rest));
             desk.len = indices.len();
             desk.is_table = true;
         }
