@@ -109,12 +109,10 @@ const INVERSE_FACTORIALS: [f64; 14] = {
 pub(crate) fn ln(x: f64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
     let bits = x.to_bits();
-    let mut exponent = (bits >> 52) as f64 - 1023.0;
-    let mut m = f64::from_bits((bits & MANTISSA) | (1023 << 52));
-    if m > SQRT_2 {
-        m *= 0.5;
-        exponent += 1.0;
-    }
+    // The mantissa is brought to between √½ and √2 without a branch, which would be taken by chance.
+    let above = u64::from(bits & MANTISSA > SQRT_2.to_bits() & MANTISSA);
+    let exponent = ((bits >> 52) + above) as f64 - 1023.0;
+    let m = f64::from_bits((bits & MANTISSA) | ((1023 - above) << 52));
     // ln m = 2 artanh s = 2(s + s³/3 + s⁵/5 + …) with |s| < 0.172
     let s = (m - 1.0) / (m + 1.0);
     let z = s * s;

@@ -148,6 +148,12 @@ impl<'a> Features<'a> {
         largest.map_or(0, |&largest| largest as usize + 1)
     }
 
+    /// Whether the indices increase.
+    #[inline]
+    pub(crate) fn is_increasing(&self) -> bool {
+        self.is_increasing
+    }
+
     /// v·x. The vector v must have an entry for every index.
     #[inline]
     pub fn dot(&self, v: &[f64]) -> f64 {

@@ -5,6 +5,7 @@ use crate::bulk;
 use crate::features::{Example, FeatureError, Features};
 use crate::number::{Importance, OutOfRange};
 use std::ops::Range;
+use std::slice::from_ref;
 use thiserror::Error;
 
 /// Borrowed examples: they may lie in a reader's buffers, a NumPy array, a SciPy matrix or a
@@ -170,6 +171,37 @@ impl<'a> Rows<'a> {
             }
             Shape::Dense { width } if !self.is_empty() => &self.indices[..width],
             Shape::Dense { .. } => &[],
+        }
+    }
+}
+
+/// The parts of an example, as the only row there is.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Row<'a> {
+    example: Example<'a>,
+    end: usize,
+    norm_sq: f64,
+}
+
+impl<'a> Row<'a> {
+    #[inline]
+    pub(crate) fn of(example: &Example<'a>) -> Self {
+        let x = &example.features;
+        Self { example: *example, end: x.len(), norm_sq: x.norm_sq() }
+    }
+
+    #[inline]
+    pub(crate) fn rows(&self) -> Rows<'_> {
+        let Example { features: x, label, importance } = &self.example;
+        Rows {
+            shape: Shape::Ragged { start: 0, ends: from_ref(&self.end) },
+            indices: x.indices(),
+            values: x.values(),
+            labels: from_ref(label),
+            importances: from_ref(importance),
+            norms_sq: from_ref(&self.norm_sq),
+            dimension: x.dimension(),
+            are_increasing: x.is_increasing(),
         }
     }
 }

@@ -213,6 +213,11 @@ struct Row {
     square: f64,
     /// Whether D was made without the new features.
     is_short: bool,
+    /// The values and slopes of the losses at the predictions, and the predictions after an implicit
+    /// step.
+    values: Each,
+    slopes: Each,
+    stepped: Each,
 }
 
 impl PartialEq for Row {
@@ -381,7 +386,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     pub(crate) fn observe<F: Fours>(&mut self, example: &Example<'_>, ahead: &[u32]) {
         let foreseen = self.foresee::<F>(&example.features);
         self.prepare::<F>(&foreseen);
-        let slopes = F::load(&self.record::<F>(example));
+        let slopes = F::load(&self.learn::<F>(example));
         let mut ahead = ahead.iter();
         for (&i, &value) in example.features.indices().iter().zip(example.features.values()) {
             ahead.next().into_iter().for_each(|&next| self.fetch(next));
@@ -475,7 +480,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
             root: root.array(),
             steepest: steepest.array(),
             square: foreseen.known_sq + foreseen.new_sq,
-            is_short: false,
+            ..Row::default()
         }
     }
 
@@ -538,17 +543,65 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         (radius, F::load(&slopes))
     }
 
-    /// Records the rest of the round once its label is known, and returns the slopes.
+    /// Plays the rest of the round once its label is known, and returns the slopes. It is in three
+    /// parts, each of which is a chain of operations that wait for one another. Whoever has other work
+    /// puts it between them.
     #[inline(always)]
-    pub(crate) fn record<F: Fours>(&mut self, example: &Example<'_>) -> Each {
+    pub(crate) fn learn<F: Fours>(&mut self, example: &Example<'_>) -> Each {
+        self.face::<F>(example);
+        self.step::<F>(example);
+        self.record::<F>(example)
+    }
+
+    /// First, the witnesses face the label: the losses of their predictions.
+    #[inline(always)]
+    pub(crate) fn face<F: Fours>(&mut self, example: &Example<'_>) {
         let (label, importance) = (example.label, example.importance.get());
         if label.abs() > self.sums.label || importance > self.importance || self.row.is_short {
             self.widen(label, importance);
         }
+        let explicit = self.tangents(F::load(&self.row.predictions), label, importance);
+        explicit.value.store(&mut self.row.values);
+        explicit.slope.store(&mut self.row.slopes);
+    }
+
+    /// Then they make an implicit step, if the loss is smooth.
+    ///
+    /// The root lies between the prediction before the step and about the one after the explicit
+    /// step. From the bend of the loss at 0, or from the end nearest to it, Newton's method
+    /// approaches the root from one side, and its first step is a long one.
+    #[inline(always)]
+    pub(crate) fn step<F: Fours>(&mut self, example: &Example<'_>) {
+        let explicit = F::load(&self.row.slopes);
+        if self.loss.curvature_at_slopes(explicit).is_none() {
+            return;
+        }
+        let (label, importance) = (example.label, F::all(example.importance.get()));
+        let (zero, after) = (F::all(0.0), self.after(explicit));
+        let here = F::load(&self.row.predictions);
+        let (_, rate) = after.prediction(F::load(&self.row.root), zero);
+        let there = here - finite(explicit * rate);
+        let start = here.min(there).max(here.max(there).min(zero));
+        let (_, slope) = self.loss.at_each(start, label);
+        let curvature = self.loss.curvature_at_slopes(slope).unwrap_or(zero);
+        let slope = importance * slope;
+        let (next, rate) = after.prediction(after.root(slope), slope);
+        let speed = F::all(1.0) + rate * (importance * curvature);
+        finite(start - (start - next) / speed).store(&mut self.row.stepped);
+    }
+
+    /// Last, they record the round. Returns the slopes.
+    #[inline(always)]
+    pub(crate) fn record<F: Fours>(&mut self, example: &Example<'_>) -> Each {
+        let (label, importance) = (example.label, example.importance.get());
         let (length, breadth) = Minorant::lengths_of(&example.features);
         let (all, zero) = (F::all, F::all(0.0));
-        let explicit = self.tangents(F::load(&self.row.predictions), label, importance);
-        let taken = self.implicit(explicit, label, importance);
+        let explicit = Tangents {
+            prediction: F::load(&self.row.predictions),
+            value: F::load(&self.row.values),
+            slope: F::load(&self.row.slopes),
+        };
+        let taken = self.taken(explicit, label, importance);
         let (row, sums) = (&self.row, &mut self.sums);
         let at_zero = taken.slope * taken.prediction;
 
@@ -581,35 +634,22 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         Tangents { prediction, value: importance * value, slope: importance * slope }
     }
 
-    /// The tangents with which the round enters S: for a smooth loss those of an implicit step, where
+    /// Predictions for the row after a step, where the explicit slopes are given.
+    #[inline(always)]
+    fn after<F: Fours>(&self, explicit: F) -> After<F> {
+        let radius = F::load(&self.radii) * F::all(self.label_unit());
+        After::new(&self.row, radius, explicit)
+    }
+
+    /// The tangents with which the round enters S: for a smooth loss those of the implicit step, where
     /// they lower the potential, and otherwise the explicit ones.
     #[inline(always)]
-    fn implicit<F: Fours>(
-        &self,
-        explicit: Tangents<F>,
-        label: f64,
-        importance: f64,
-    ) -> Tangents<F> {
+    fn taken<F: Fours>(&self, explicit: Tangents<F>, label: f64, importance: f64) -> Tangents<F> {
         if self.loss.curvature_at_slopes(explicit.slope).is_none() {
             return explicit;
         }
-        let (zero, importance_of) = (F::all(0.0), F::all(importance));
-        let radius = F::load(&self.radii) * F::all(self.label_unit());
-        let after = After::new(&self.row, radius, explicit.slope);
-        // The root lies between the prediction before the step and about the one after the explicit
-        // step. From the bend of the loss at 0, or from the end nearest to it, Newton's method
-        // approaches the root from one side, and its first step is a long one.
-        let here = explicit.prediction;
-        let (_, rate) = after.prediction(F::load(&self.row.root), zero);
-        let there = here - finite(explicit.slope * rate);
-        let start = here.min(there).max(here.max(there).min(zero));
-        let (_, slope) = self.loss.at_each(start, label);
-        let curvature = self.loss.curvature_at_slopes(slope).unwrap_or(zero);
-        let slope = importance_of * slope;
-        let (next, rate) = after.prediction(after.root(slope), slope);
-        let speed = F::all(1.0) + rate * (importance_of * curvature);
-        let prediction = finite(start - (start - next) / speed);
-        let found = self.tangents(prediction, label, importance);
+        let after = self.after(explicit.slope);
+        let found = self.tangents(F::load(&self.row.stepped), label, importance);
         let (most, own) = (after.potential(&explicit), after.potential(&found));
         let choose = |implicit: F, explicit: F| most.above(own, implicit, explicit);
         Tangents {

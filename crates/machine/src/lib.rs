@@ -20,4 +20,4 @@ pub use lines::Lines;
 pub use map::MappedFile;
 pub use pair::{pairs_at, rounds_like_its_neighbours};
 pub use vector::{Array, Eights, Fours, Numbers, Plain, Registers};
-pub use wide::{Kernel, Plainly, Runner, Widest, plainly, prefetch, widest};
+pub use wide::{Here, Kernel, Plainly, Runner, Widest, plainly, prefetch, widest};

@@ -9,6 +9,7 @@
 )]
 
 use crate::vector::{Plain, Registers};
+use std::marker::PhantomData;
 
 /// Work that gains from wide registers. `run`, and whatever it calls, should be
 /// `#[inline(always)]`: only inlined code is compiled anew for the registers.
@@ -81,6 +82,17 @@ impl Runner for Plainly {
     #[inline(always)]
     fn run<K: Kernel>(kernel: K) -> K::Out {
         plainly(kernel)
+    }
+}
+
+/// Runs kernels with the registers of the kernel that calls it, of which they become a part.
+#[derive(Debug, Clone, Copy)]
+pub struct Here<R>(PhantomData<R>);
+
+impl<R: Registers> Runner for Here<R> {
+    #[inline(always)]
+    fn run<K: Kernel>(kernel: K) -> K::Out {
+        kernel.run::<R>()
     }
 }
 

@@ -207,7 +207,9 @@ fn implicit_steps_raise_the_floor() {
         let foreseen = witnesses.foresee::<F>(&example.features);
         witnesses.prepare::<F>(&foreseen);
         let explicit = witnesses.tangents(F::load(witnesses.predictions()), example.label, 1.0);
-        let found = witnesses.implicit(explicit, example.label, 1.0);
+        witnesses.face::<F>(&example);
+        witnesses.step::<F>(&example);
+        let found = witnesses.taken(explicit, example.label, 1.0);
         let after = After::new(&witnesses.row, F::load(&UNIT_FREE_RADII), explicit.slope);
         let least = (1..200).map(|k| {
             let slopes = F::all(f64::from(k) / 200.0) * explicit.slope;

@@ -43,7 +43,7 @@ fn prediction<T: Top>(top: &T, view: &View, witnesses: &EachWitness) -> f64 {
 impl View {
     /// f_k
     fn mean(&self, k: usize) -> f32 {
-        if k < LANES { self.lanes.mean.0[k] } else { self.filters[k - LANES].mean }
+        if k < LANES { self.lanes.mean.0[k] } else { self.filters.mean.0[k - LANES] }
     }
 
     /// The same view with another f_k.
@@ -52,7 +52,7 @@ impl View {
         if k < LANES {
             view.lanes.mean.0[k] = mean;
         } else {
-            view.filters[k - LANES].mean = mean;
+            view.filters.mean.0[k - LANES] = mean;
         }
         view
     }

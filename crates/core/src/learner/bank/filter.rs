@@ -29,7 +29,7 @@ pub(super) const WIDEST: usize = 32;
 /// of a table.
 pub(super) type Dense = [Eight; WIDEST];
 
-/// The number of changes of P that wait until they are applied together, and below the room up to
+/// The number of changes of P that wait until they are applied together, and below the width up to
 /// which none waits.
 const WAITING: usize = 8;
 const SMALL: usize = 8;
@@ -384,7 +384,7 @@ impl Filter {
     /// P ← P − k P x̃ x̃ᵀ P, at once or later.
     #[inline(always)]
     fn change<V: Eights>(&mut self, gain: f32, product: &[Eight]) {
-        if self.waiting == 0 {
+        if self.waiting == 0 && self.width <= SMALL {
             match self.room {
                 1 => return self.change_small::<V, 1>(gain, product),
                 2 => return self.change_small::<V, 2>(gain, product),
@@ -396,7 +396,7 @@ impl Filter {
         self.changes[self.waiting * self.room..][..product.len()].copy_from_slice(product);
         self.gains[self.waiting] = gain;
         self.waiting += 1;
-        if self.waiting == WAITING || self.room <= SMALL {
+        if self.waiting == WAITING || self.width <= SMALL {
             self.flush::<V>();
         }
     }

@@ -9,7 +9,7 @@ use super::filter::{Dense, Filter, Glance, Listed, WIDEST};
 use super::lanes::gather;
 use super::merge::Parts;
 use super::scale::Scaled;
-use rueful_machine::{Kernel, Plain, Registers, Runner};
+use rueful_machine::{Eights, Kernel, Plain, Registers, Runner};
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
 
@@ -37,6 +37,43 @@ pub(super) struct Filters {
     filters: Vec<Filter>,
     slots: Vec<u16>,
     used: usize,
+}
+
+/// f and s of every filter. They are side by side in the first places, as registers have them: what is
+/// written number by number cannot be loaded at once until long after.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct Glances {
+    pub(super) mean: Eight,
+    pub(super) variance: Eight,
+}
+
+/// 1 at the place of a filter, and 0 at all others.
+const PLACES: [[f32; 8]; FILTERS] = {
+    let mut places = [[0.0; 8]; FILTERS];
+    let mut which = 0;
+    while which < FILTERS {
+        places[which][which] = 1.0;
+        which += 1;
+    }
+    places
+};
+
+impl Glances {
+    /// The same, with another glance in one of the places.
+    #[inline(always)]
+    fn with<V: Eights>(self, which: usize, seen: Glance) -> Self {
+        let (here, nothing) = (V::load(&PLACES[which]), V::all(0.0));
+        let put = |number: f32, all: Eight| {
+            Eight::of_register(here.above(nothing, V::all(number), all.load()))
+        };
+        Self { mean: put(seen.mean, self.mean), variance: put(seen.variance, self.variance) }
+    }
+
+    /// f and s of one filter.
+    #[inline(always)]
+    pub(super) fn get(&self, which: usize) -> Glance {
+        Glance { mean: self.mean.0[which], variance: self.variance.0[which] }
+    }
 }
 
 /// A buffer for one example, laid out by slot.
@@ -169,7 +206,7 @@ impl Filters {
     }
 
     /// f and s of each filter for the example on the desk.
-    pub(super) fn see<W: Runner>(&self, desk: &mut Desk) -> [Glance; FILTERS] {
+    pub(super) fn see<W: Runner>(&self, desk: &mut Desk) -> Glances {
         W::run(See { filters: self, desk })
     }
 
@@ -182,10 +219,10 @@ impl Filters {
         indices: &[u32],
         scaled: &dyn Fn(usize) -> Scaled,
         desk: &mut Desk,
-    ) -> [Glance; FILTERS] {
-        let mut seen = [Glance::default(); FILTERS];
-        for ((filter, product), seen) in self.filters.iter().zip(&mut desk.products).zip(&mut seen)
-        {
+    ) -> Glances {
+        type V = <Plain as Registers>::Eight;
+        let mut seen = Glances::default();
+        for (which, (filter, product)) in self.filters.iter().zip(&mut desk.products).enumerate() {
             let (mut x, mut listed) = (desk.x, desk.listed);
             let growths = indices.iter().enumerate().filter_map(|(place, &index)| {
                 let slot = self.slots[index as usize];
@@ -198,16 +235,16 @@ impl Filters {
                 }
             }
             let listed = Listed::Some(&listed[..desk.len]);
-            *seen = filter.see::<<Plain as Registers>::Eight>(listed, &x, product);
+            seen = seen.with::<V>(which, filter.see::<V>(listed, &x, product));
         }
         seen
     }
 
     /// Adds the variance of features that were never seen. `norm_sq` is their Σx̃².
     #[inline(always)]
-    pub(super) fn doubt(&self, norm_sq: f32, seen: &mut [Glance; FILTERS]) {
-        for (seen, (prior, _)) in seen.iter_mut().zip(PRIORS).take(self.len()) {
-            seen.variance += norm_sq * prior;
+    pub(super) fn doubt(&self, norm_sq: f32, seen: &mut Glances) {
+        for (variance, (prior, _)) in seen.variance.0.iter_mut().zip(PRIORS).take(self.len()) {
+            *variance += norm_sq * prior;
         }
     }
 
@@ -216,7 +253,7 @@ impl Filters {
         &mut self,
         slopes: [f32; FILTERS],
         curvatures: [f32; FILTERS],
-        seen: &[Glance; FILTERS],
+        seen: &Glances,
         desk: &Desk,
     ) {
         W::run(Learn { filters: self, slopes, curvatures, seen, desk });
@@ -375,20 +412,20 @@ struct See<'a> {
 }
 
 impl Kernel for See<'_> {
-    type Out = [Glance; FILTERS];
+    type Out = Glances;
 
     #[inline(always)]
-    fn run<R: Registers>(self) -> [Glance; FILTERS] {
+    fn run<R: Registers>(self) -> Glances {
         let Self { filters, desk } = self;
-        let mut seen = [Glance::default(); FILTERS];
         let listed = if desk.is_table {
             Listed::First(desk.len)
         } else {
             Listed::Some(&desk.listed[..desk.len])
         };
-        let all = filters.filters.iter().zip(&mut desk.products).zip(&mut seen);
-        for ((filter, product), seen) in all {
-            *seen = filter.see::<R::Eight>(listed, &desk.x, product);
+        let mut seen = Glances::default();
+        for (which, filter) in filters.filters.iter().enumerate().take(FILTERS) {
+            let one = filter.see::<R::Eight>(listed, &desk.x, &mut desk.products[which]);
+            seen = seen.with::<R::Eight>(which, one);
         }
         seen
     }
@@ -398,7 +435,7 @@ struct Learn<'a> {
     filters: &'a mut Filters,
     slopes: [f32; FILTERS],
     curvatures: [f32; FILTERS],
-    seen: &'a [Glance; FILTERS],
+    seen: &'a Glances,
     desk: &'a Desk,
 }
 
@@ -409,7 +446,7 @@ impl Kernel for Learn<'_> {
     fn run<R: Registers>(self) {
         let Self { filters, slopes, curvatures, seen, desk } = self;
         for (k, filter) in filters.filters.iter_mut().enumerate() {
-            filter.learn::<R::Eight>(slopes[k], curvatures[k], seen[k], &desk.products[k]);
+            filter.learn::<R::Eight>(slopes[k], curvatures[k], seen.get(k), &desk.products[k]);
         }
     }
 }
@@ -418,6 +455,10 @@ impl Kernel for Learn<'_> {
 mod tests {
     use super::*;
     use rueful_machine::Plainly;
+
+    fn glances(seen: &Glances) -> [Glance; FILTERS] {
+        std::array::from_fn(|which| seen.get(which))
+    }
 
     #[test]
     fn filters_retire_when_features_are_many() {
@@ -453,7 +494,7 @@ mod tests {
                 let seen = filters.see::<Plainly>(&mut table);
                 assert_eq!(seen, filters.see::<Plainly>(&mut listed));
                 assert_eq!((table.x, table.products), (listed.x, listed.products));
-                let slopes = seen.map(|seen| (0.9 - seen.mean) / (1.0 + seen.variance));
+                let slopes = glances(&seen).map(|seen| (0.9 - seen.mean) / (1.0 + seen.variance));
                 filters.learn::<Plainly>(slopes, [1.0; FILTERS], &seen, &table);
             }
             let turned: Vec<u32> = cells.iter().rev().copied().collect();
@@ -472,7 +513,7 @@ mod tests {
             filters.lay_out(&[0, 1, 2], |place| x[place], &mut desk);
             let seen = filters.see::<Plainly>(&mut desk);
             filters.learn::<Plainly>(
-                seen.map(|seen| 0.9 - seen.mean),
+                glances(&seen).map(|seen| 0.9 - seen.mean),
                 [0.25; FILTERS],
                 &seen,
                 &desk,
@@ -487,7 +528,7 @@ mod tests {
             .filter(|&cell| growth[cell] > 1.0)
             .for_each(|cell| filters.stretch(cell, growth[cell]));
         let seen = filters.see::<Plainly>(&mut desk);
-        for (foreseen, seen) in foreseen.iter().zip(&seen) {
+        for (foreseen, seen) in glances(&foreseen).iter().zip(&glances(&seen)) {
             assert!((foreseen.mean - seen.mean).abs() < 1e-5 * (1.0 + seen.mean.abs()));
             assert!((foreseen.variance - seen.variance).abs() < 1e-4 * (1.0 + seen.variance));
         }

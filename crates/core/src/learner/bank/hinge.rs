@@ -10,7 +10,7 @@ use super::merge::Parts;
 use super::mixer::MIXED;
 use super::top::{Cost, Label, Lessons, Top, View};
 use crate::witness::WITNESSES;
-use rueful_machine::Registers;
+use rueful_machine::{Kernel, Registers};
 use serde::{Deserialize, Serialize};
 
 /// The number of experts: first the decisions, then the witnesses.
@@ -53,9 +53,14 @@ impl Top for HingeTop {
     }
 
     #[inline(always)]
-    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> HingeOpinion {
+    fn opine<R: Registers>(
+        &self,
+        view: &View,
+        witnesses: &EachWitness,
+        meanwhile: impl Kernel<Out = ()>,
+    ) -> HingeOpinion {
         // The witnesses here are those of the hinge loss, so the logit is made without them.
-        let log = self.log.opine::<R>(view, &[0.0; WITNESSES]);
+        let log = self.log.opine::<R>(view, &[0.0; WITNESSES], meanwhile);
         let logit = log.logit;
         let sign = if logit == 0.0 { 0.0 } else { logit.signum() };
         let within = |score: f64| score.clamp(-1.0, 1.0);
@@ -73,16 +78,17 @@ impl Top for HingeTop {
     }
 
     #[inline(always)]
-    fn learn<R: Registers>(
+    fn learn<R: Registers, K: Kernel>(
         &mut self,
         opinion: &HingeOpinion,
         view: &View,
         witnesses: &EachWitness,
         label: &Label,
-    ) -> Lessons {
+        meanwhile: K,
+    ) -> (Lessons, K::Out) {
         let lost = |z: f64| label.importance * (1.0 - label.value * z).max(0.0);
         self.hedge.learn(&opinion.said.map(lost));
-        self.log.learn::<R>(&opinion.log, view, witnesses, label)
+        self.log.learn::<R, K>(&opinion.log, view, witnesses, label, meanwhile)
     }
 
     fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self {

@@ -11,7 +11,7 @@ use super::experts::{
     BASE, EXPERTS, Each, EachWitness, Expert, MIXER, WITNESS, described, prior_with,
 };
 use super::filter::Glance;
-use super::filters::FILTERS;
+use super::filters::{FILTERS, Glances};
 use super::lanes::LANES;
 use super::log_risks::LogRisks;
 use super::merge::Parts;
@@ -20,7 +20,7 @@ use super::steps;
 use super::top::{Cost, Label, Lessons, Top, View};
 use crate::elementary::{exp_eight, exp_of_negatives, ln};
 use rueful_machine::Numbers as _;
-use rueful_machine::{Eights, Fours, Registers};
+use rueful_machine::{Eights, Fours, Kernel, Registers};
 use serde::{Deserialize, Serialize};
 
 /// π/8
@@ -85,15 +85,16 @@ fn sided<F: Fours>(z: F, against: F) -> [F; 2] {
     [z.above(zero, rest, against), z.above(zero, against, rest)]
 }
 
-/// f and s of the filters and, behind them, of the mixer, which may be a default.
+/// f and s of the filters and, behind them, of the mixer.
 #[inline(always)]
-fn others<V: Eights>(filters: &[Glance; FILTERS], mixer: Glance) -> (V, V) {
-    let [mut means, mut variances] = [[0.0; 8]; 2];
-    for (k, seen) in filters.iter().chain([&mixer]).enumerate() {
-        (means[k], variances[k]) = (seen.mean, seen.variance);
-    }
-    (V::load(&means), V::load(&variances))
+fn others<V: Eights>(filters: &Glances, mixer: Glance) -> (V, V) {
+    let (here, nothing) = (V::load(&BEHIND), V::all(0.0));
+    let with = |all: &Eight, number: f32| here.above(nothing, V::all(number), all.load());
+    (with(&filters.mean, mixer.mean), with(&filters.variance, mixer.variance))
 }
+
+/// 1 at the place of the mixer behind the filters.
+const BEHIND: [f32; 8] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
 
 impl Log {
     /// A top with witnesses among the experts.
@@ -157,12 +158,18 @@ impl Top for Log {
     }
 
     #[inline(always)]
-    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> LogOpinion {
+    fn opine<R: Registers>(
+        &self,
+        view: &View,
+        witnesses: &EachWitness,
+        meanwhile: impl Kernel<Out = ()>,
+    ) -> LogOpinion {
         let lanes = moderated(view.lanes.mean.load(), view.lanes.variance.load::<R::Eight>());
         let (means, variances) = others::<R::Eight>(&view.filters, Glance::default());
         let mut others = moderated(means, variances).array();
         let inputs = inputs(Eight::of_register(lanes), [others[0], others[1], others[2]]);
         let mixture = self.mixer.see::<R::Eight>(&inputs);
+        meanwhile.run::<R>();
         others[FILTERS] = moderated_alone(mixture.glance);
         let [up, down] = self.probabilities::<R>([lanes, R::Eight::load(&others)], witnesses);
         let (of_up, of_down) = (self.bayes.mean::<R::Four>(&up), self.bayes.mean::<R::Four>(&down));
@@ -175,13 +182,14 @@ impl Top for Log {
     }
 
     #[inline(always)]
-    fn learn<R: Registers>(
+    fn learn<R: Registers, K: Kernel>(
         &mut self,
         opinion: &LogOpinion,
         view: &View,
         _witnesses: &EachWitness,
         label: &Label,
-    ) -> Lessons {
+        meanwhile: K,
+    ) -> (Lessons, K::Out) {
         let (is_up, importance) = (label.value > 0.0, label.importance);
         let (y, c) = (f32::from(is_up), importance as f32);
         self.all += importance;
@@ -191,6 +199,7 @@ impl Top for Log {
         let lanes = steps::logistic(mean, variance, y, c).lesson();
         let (means, variances) = others::<R::Eight>(&view.filters, opinion.mixture.glance);
         let others = steps::logistic(means, variances, y, c).lesson();
+        let done = meanwhile.run::<R>();
         let mixer = (others.slope.0[FILTERS], others.curvature.0[FILTERS]);
         self.mixer.learn::<R::Eight>(mixer.0, mixer.1, &opinion.mixture);
 
@@ -198,7 +207,8 @@ impl Top for Log {
         self.risks.add::<R::Four>(given, importance);
         self.bayes.learn::<R::Four>(given, importance, label.round);
         let each = |x: Eight| [x.0[0], x.0[1], x.0[2]];
-        Lessons { lanes, slopes: each(others.slope), curvatures: each(others.curvature) }
+        let (slopes, curvatures) = (each(others.slope), each(others.curvature));
+        (Lessons { lanes, slopes, curvatures }, done)
     }
 
     fn merged(parts: &Parts<'_, Self>, rounds: f64) -> Self {

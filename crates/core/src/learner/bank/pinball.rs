@@ -11,6 +11,7 @@ use super::belief::Belief;
 use super::blend::Blend;
 use super::eight::Eight;
 use super::experts::{EXPERTS, Each, EachWitness, Expert, MEAN, WITNESS, described, prior};
+use super::filter::Glance;
 use super::filters::FILTERS;
 use super::lanes::{LANES, Lesson};
 use super::merge::Parts;
@@ -20,7 +21,7 @@ use super::steps;
 use super::targets::Targets;
 use super::top::{Cost, Label, Lessons, Top, View};
 use crate::witness::WITNESSES;
-use rueful_machine::Registers;
+use rueful_machine::{Kernel, Registers};
 use serde::{Deserialize, Serialize};
 
 /// The longest step, in mean losses.
@@ -126,10 +127,16 @@ impl Top for Pinball {
     }
 
     #[inline(always)]
-    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> PinballOpinion {
+    fn opine<R: Registers>(
+        &self,
+        view: &View,
+        witnesses: &EachWitness,
+        meanwhile: impl Kernel<Out = ()>,
+    ) -> PinballOpinion {
         let base = self.targets.clipped(self.quantile);
         let Said { mut said, mixture } =
             Said::new::<R::Eight>(view, witnesses, base, &self.targets, &self.blend);
+        meanwhile.run::<R>();
         said[MEAN] = self.belief.mean::<R::Four>(&said);
         let out = self.hedge.mean(&said);
         PinballOpinion { mixture, said, prediction: self.targets.outward(out) }
@@ -157,13 +164,14 @@ impl Top for Pinball {
     }
 
     #[inline(always)]
-    fn learn<R: Registers>(
+    fn learn<R: Registers, K: Kernel>(
         &mut self,
         opinion: &PinballOpinion,
         view: &View,
         witnesses: &EachWitness,
         label: &Label,
-    ) -> Lessons {
+        meanwhile: K,
+    ) -> (Lessons, K::Out) {
         let c = label.importance;
         if label.round == 1.0 {
             self.first_loss = c * self.loss(label.value);
@@ -192,7 +200,8 @@ impl Top for Pinball {
         let slope = Eight(slope.0.map(|a| a.clamp(-steps::STEEPEST, steps::STEEPEST)));
 
         let slopes = std::array::from_fn(|k| {
-            let (residual, variance) = (y as f32 - view.filters[k].mean, view.filters[k].variance);
+            let Glance { mean, variance } = view.filters.get(k);
+            let residual = y as f32 - mean;
             if k < SQUARE_FILTERS {
                 steps::pinball(residual, variance, up as f32, down as f32)
             } else {
@@ -206,12 +215,13 @@ impl Top for Pinball {
         if label.round > 2.0 {
             self.blend.learn::<R::Eight>(own, single, &opinion.mixture);
         }
+        let done = meanwhile.run::<R>();
         if label.round > 1.0 {
             self.judge::<R>(opinion, y, label);
         }
         self.blend.follow(spread);
         let lanes = Lesson { slope, curvature: Eight::all(single) };
-        Lessons { lanes, slopes, curvatures: [single; FILTERS] }
+        (Lessons { lanes, slopes, curvatures: [single; FILTERS] }, done)
     }
 
     fn targets(&self) -> Option<&Targets> {

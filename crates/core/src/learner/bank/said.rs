@@ -28,8 +28,8 @@ impl Said {
         for (said, &mean) in said.iter_mut().zip(&view.lanes.mean.0) {
             *said = targets.clipped(mean.into());
         }
-        for (k, seen) in view.filters.iter().enumerate().take(view.alive) {
-            said[LANES + k] = targets.clipped(seen.mean.into());
+        for (k, &mean) in view.filters.mean.0.iter().enumerate().take(view.alive) {
+            said[LANES + k] = targets.clipped(mean.into());
         }
         let mut mixed = [0.0; MIXED];
         mixed.copy_from_slice(&said[..MIXED]);

@@ -19,7 +19,7 @@ use super::steps;
 use super::targets::{Targets, residuals};
 use super::top::{Cost, Label, Lessons, Top, View};
 use crate::witness::WITNESSES;
-use rueful_machine::Registers;
+use rueful_machine::{Kernel, Registers};
 use serde::{Deserialize, Serialize};
 
 /// The top of a bank in the square loss.
@@ -103,10 +103,16 @@ impl Top for SquareTop {
     }
 
     #[inline(always)]
-    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> SquareOpinion {
+    fn opine<R: Registers>(
+        &self,
+        view: &View,
+        witnesses: &EachWitness,
+        meanwhile: impl Kernel<Out = ()>,
+    ) -> SquareOpinion {
         let base = self.targets.mean;
         let Said { mut said, mixture } =
             Said::new::<R::Eight>(view, witnesses, base, &self.targets, &self.blend);
+        meanwhile.run::<R>();
         said[MEAN] = self.belief.mean::<R::Four>(&said);
         let has_range = self.targets.range() > 0.0;
         let out = if has_range {
@@ -139,13 +145,14 @@ impl Top for SquareTop {
     }
 
     #[inline(always)]
-    fn learn<R: Registers>(
+    fn learn<R: Registers, K: Kernel>(
         &mut self,
         opinion: &SquareOpinion,
         view: &View,
         witnesses: &EachWitness,
         label: &Label,
-    ) -> Lessons {
+        meanwhile: K,
+    ) -> (Lessons, K::Out) {
         let c = label.importance;
         if label.round == 1.0 {
             self.first_loss = c * label.value * label.value;
@@ -163,20 +170,19 @@ impl Top for SquareTop {
         let first = if spread > 0.0 { (f64::from(slope.0[0]) / spread) as f32 } else { 0.0 };
         let slope = slope.with_first(first.clamp(-steps::STEEPEST, steps::STEEPEST));
 
-        let left = residuals(y, view.filter_means());
+        let left = residuals(y, view.filters.mean);
         let own = self.blend.residual(y, &opinion.mixture);
-        let step = |k: usize| steps::square_alone(left[k], view.filters[k].variance, c as f32);
+        let step = |k: usize| steps::square_alone(left[k], view.filters.variance.0[k], c as f32);
         let own = steps::square_alone(own, opinion.mixture.glance.variance, c as f32);
         if label.round > 2.0 {
             self.blend.learn::<R::Eight>(own, c as f32, &opinion.mixture);
         }
+        let done = meanwhile.run::<R>();
         self.judge::<R>(opinion, y, label);
         self.blend.follow(spread);
-        Lessons {
-            lanes: Lesson { slope, curvature: Eight::all(c as f32) },
-            slopes: std::array::from_fn(step),
-            curvatures: [c as f32; FILTERS],
-        }
+        let lanes = Lesson { slope, curvature: Eight::all(c as f32) };
+        let slopes = std::array::from_fn(step);
+        (Lessons { lanes, slopes, curvatures: [c as f32; FILTERS] }, done)
     }
 
     fn targets(&self) -> Option<&Targets> {

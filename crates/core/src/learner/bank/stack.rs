@@ -8,10 +8,11 @@
 
 mod merged;
 
-use super::experts::{Expert, RADII};
+use super::eight::Eight;
+use super::experts::{EachWitness, Expert, RADII};
 use super::explain::sensitivities;
-use super::filter::Glance;
-use super::filters::{Desk, FILTERS, Filters};
+
+use super::filters::{Desk, Filters, Glances};
 use super::gauge::Gauge;
 use super::lanes::{Cell, LANES, Lanes, Seen};
 use super::merge::OF_PARTS;
@@ -26,10 +27,13 @@ use crate::features::{Example, Features};
 use crate::ledger::{Minorant, Testimony};
 use crate::loss::Loss;
 use crate::round::Round;
-use crate::rows::Rows;
+use crate::rows::{Row, Rows};
 use crate::witness::{Foreseen, Slopes, WITNESSES, Witnesses};
-use rueful_machine::{Kernel, Plain, Registers, Runner, Widest};
+use rueful_machine::{
+    Eights as _, Here, Kernel, Numbers as _, Plain, Plainly, Registers, Runner, Widest,
+};
 use serde::{Deserialize, Serialize};
+use std::marker::PhantomData;
 
 /// The first lane's weights are 4·(unit of labels)·θi/R.
 const GAIN: f64 = 4.0;
@@ -123,6 +127,8 @@ struct Scratch {
     news: Vec<u32>,
     /// `None` before there are features, and while it is in use.
     desk: Option<Box<Desk>>,
+    /// For the round of an example that comes alone.
+    rounds: Vec<Round>,
 }
 
 /// The buffers while rows are learned from.
@@ -201,15 +207,8 @@ impl<L: Loss, T: Top> Stack<L, T> {
         rounds.clear();
         rounds.reserve(rows.len());
         let mut hands = self.lend();
-        for row in 0..rows.len() {
-            let example = rows.get(row);
-            hands.ahead = self.ahead(rows, row + 1);
-            rounds.push(if example.importance.is_zero() {
-                self.idle_round(&example)
-            } else {
-                self.learn_row::<W>(&example, &mut hands)
-            });
-        }
+        let shared = PhantomData::<W>;
+        W::run(Play { stack: self, rows, rounds, hands: &mut hands, shared });
         self.take_back(hands);
     }
 
@@ -231,20 +230,21 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 
     pub(super) fn learn(&mut self, example: &Example<'_>) -> Round {
-        let mut hands = self.lend();
-        let round = self.learn_row::<Widest>(example, &mut hands);
-        self.take_back(hands);
+        let mut rounds = std::mem::take(&mut self.scratch.rounds);
+        self.learn_rows(Row::of(example).rows(), &mut rounds);
+        let round = rounds[0];
+        self.scratch.rounds = rounds;
         round
     }
 
     /// Lends out the scratch for some rounds.
     fn lend<'a>(&mut self) -> Hands<'a> {
-        let Scratch { scaled, odd, news, desk } = std::mem::take(&mut self.scratch);
+        let Scratch { scaled, odd, news, desk, .. } = std::mem::take(&mut self.scratch);
         Hands { scaled, odd, news, desk: desk.unwrap_or_default(), ahead: &[] }
     }
 
     fn take_back(&mut self, Hands { scaled, odd, news, desk, .. }: Hands<'_>) {
-        self.scratch = Scratch { scaled, odd, news, desk: Some(desk) };
+        self.scratch = Scratch { scaled, odd, news, desk: Some(desk), rounds: Vec::new() };
     }
 
     pub(super) fn predict(&self, x: &Features<'_>, unseen: usize) -> f64 {
@@ -253,23 +253,37 @@ impl<L: Loss, T: Top> Stack<L, T> {
         T::prediction(&self.opinion_on(&known, unseen).0)
     }
 
-    fn learn_row<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands<'_>) -> Round {
+    /// Plays a round. Without filters, what is new concerns only the lanes: their weights stay the same
+    /// when a unit grows. `H` runs what is compiled into this for each loss, and `W` what all losses share.
+    #[inline(always)]
+    fn learn_row<W: Runner, H: Runner>(
+        &mut self,
+        example: &Example<'_>,
+        hands: &mut Hands<'_>,
+    ) -> Round {
         hands.fit(example.features.len());
-        if self.filters.len() == 0 {
-            return self.learn_lean::<W>(example, hands);
-        }
-        let (gauges, slopes) = self.witnesses.cells_mut();
-        let sight = measure::<W, _>(
-            example,
-            (gauges, slopes, self.lanes.cells()),
-            &mut hands.scaled,
-            Note(&mut hands.odd),
-        );
-        if hands.odd.is_empty() {
-            self.learn_plain::<W>(example, &sight, hands)
+        let sight = if self.filters.len() == 0 {
+            let (gauges, slopes, shrinking) = self.witnesses.growing();
+            let meet = Lengthen { news: &mut hands.news, shrinking };
+            let cells = (gauges, &*slopes, self.lanes.cells());
+            measure::<W, _>(example, cells, &mut hands.scaled, meet)
         } else {
-            self.learn_novel::<W>(example, hands)
+            let (gauges, slopes) = self.witnesses.cells_mut();
+            let meet = Note(&mut hands.odd);
+            let cells = (gauges, &*slopes, self.lanes.cells());
+            measure::<W, _>(example, cells, &mut hands.scaled, meet)
+        };
+        if !hands.news.is_empty() {
+            return self.learn_news::<W>(example, sight, hands);
         }
+        if !hands.odd.is_empty() {
+            return self.learn_novel::<W>(example, hands);
+        }
+        let indices = example.features.indices();
+        let filters = self.see_by_filters::<W>(indices, &hands.scaled, &mut hands.desk);
+        let view = self.view::<H>(&sight.lanes, filters);
+        let opinion = self.opine::<H>(&view, &sight.witnesses, example);
+        self.learn_said::<W, H>(example, &opinion, &view, hands)
     }
 
     /// Sees a row that was measured.
@@ -285,33 +299,25 @@ impl<L: Loss, T: Top> Stack<L, T> {
         indices: &[u32],
         scaled: &[f32],
         desk: &mut Desk,
-    ) -> [Glance; FILTERS] {
+    ) -> Glances {
         if self.filters.len() == 0 {
-            return [Glance::default(); FILTERS];
+            return Glances::default();
         }
         self.filters.lay_out_row::<W>(indices, scaled, desk);
         self.filters.see::<W>(desk)
     }
 
-    /// A round without anything new.
-    fn learn_plain<W: Runner>(
-        &mut self,
-        example: &Example<'_>,
-        sight: &Sight,
-        hands: &mut Hands<'_>,
-    ) -> Round {
-        let indices = example.features.indices();
-        let filters = self.see_by_filters::<W>(indices, &hands.scaled, &mut hands.desk);
-        let view = self.view(sight.lanes, filters);
-        let opinion = self.opine::<W>(&view, &sight.witnesses);
-        self.learn_said::<W>(example, &opinion, &view, hands)
-    }
-
-    /// Lets witnesses and top make their predictions, before the label is known.
+    /// Lets witnesses and top predict. The witnesses face the label at once, and nothing that the top
+    /// can see.
     #[inline(always)]
-    fn opine<W: Runner>(&mut self, view: &View, foreseen: &Foreseen) -> T::Opinion {
-        W::run(Prepare { witnesses: &mut self.witnesses, foreseen });
-        opinion::<W, T>(&self.top, view, self.witnesses.predictions())
+    fn opine<H: Runner>(
+        &mut self,
+        view: &View,
+        foreseen: &Foreseen,
+        example: &Example<'_>,
+    ) -> T::Opinion {
+        let Self { top, witnesses, .. } = self;
+        H::run(Opine { top, witnesses, view, foreseen, example })
     }
 
     fn round(&self, example: &Example<'_>, opinion: &T::Opinion) -> Round {
@@ -335,31 +341,26 @@ impl<L: Loss, T: Top> Stack<L, T> {
         &mut self.witnesses.cells_mut().0[cell].scale
     }
 
-    /// A round without filters. What is new concerns only the lanes: their weights stay the same
-    /// when a unit grows, and new features add to their variance. So the row is seen once.
-    fn learn_lean<W: Runner>(&mut self, example: &Example<'_>, hands: &mut Hands<'_>) -> Round {
+    /// A round without filters that has new features. They concern only the lanes, to whose variance
+    /// they add. So the row is seen once.
+    #[inline(never)]
+    fn learn_news<W: Runner>(
+        &mut self,
+        example: &Example<'_>,
+        mut sight: Sight,
+        hands: &mut Hands<'_>,
+    ) -> Round {
         let x = &example.features;
-        let (gauges, slopes, shrinking) = self.witnesses.growing();
-        let mut sight = measure::<W, _>(
-            example,
-            (gauges, slopes, self.lanes.cells()),
-            &mut hands.scaled,
-            Lengthen { news: &mut hands.news, shrinking },
-        );
-        let seen = self.view(sight.lanes, [Glance::default(); FILTERS]);
-        if hands.news.is_empty() {
-            let opinion = self.opine::<W>(&seen, &sight.witnesses);
-            return self.learn_said::<W>(example, &opinion, &seen, hands);
-        }
+        let seen = self.view::<W>(&sight.lanes, Glances::default());
         let mut view = seen;
         view.lanes.add_doubt(hands.news.len() as f32);
         sight.witnesses.new_sq = self.begin(x, &hands.news);
         let norm_sq = self.admit_news(x, hands);
-        let opinion = self.opine::<W>(&view, &sight.witnesses);
+        let opinion = self.opine::<W>(&view, &sight.witnesses, example);
         view = seen;
         view.lanes.add_doubt(norm_sq);
         view.lanes.norm_sq += norm_sq;
-        self.learn_said::<W>(example, &opinion, &view, hands)
+        self.learn_said::<W, W>(example, &opinion, &view, hands)
     }
 
     /// Takes in the new features, and returns Σx̃² over them.
@@ -388,11 +389,10 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let view = self.foresee(indices, scaled, 0, &mut hands.desk);
         let mut foreseen = self.see::<W>(x, &hands.scaled).witnesses;
         foreseen.new_sq = self.begin(x, &hands.odd);
-        let opinion = self.opine::<W>(&view, &foreseen);
-        let round = self.round(example, &opinion);
+        let opinion = self.opine::<W>(&view, &foreseen, example);
         self.admit(x, hands);
         self.learn_anew::<W>(example, opinion, hands);
-        round
+        self.round(example, &opinion)
     }
 
     /// The view of lanes and filters after the new features and values are admitted. Unseen
@@ -406,7 +406,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
     ) -> View {
         let value = |place| scaled(place).value;
         let lanes = self.lanes.see::<<Plain as Registers>::Eight>(indices, value);
-        let mut filters = [Glance::default(); FILTERS];
+        let mut filters = Glances::default();
         if self.filters.len() > 0 {
             self.filters.lay_out(indices, value, desk);
             let grows = (0..indices.len()).any(|place| scaled(place).growth > 1.0);
@@ -416,7 +416,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
                 self.filters.see::<Widest>(desk)
             };
         }
-        let mut view = self.view(lanes, filters);
+        let mut view = self.view::<Plainly>(&lanes, filters);
         let is_new = |&&index: &&u32| self.scale(index as usize).is_new();
         let unseen = others + indices.iter().filter(is_new).count();
         if unseen > 0 {
@@ -427,11 +427,10 @@ impl<L: Loss, T: Top> Stack<L, T> {
     }
 
     #[inline(always)]
-    fn view(&self, mut lanes: Seen, filters: [Glance; FILTERS]) -> View {
+    fn view<H: Runner>(&self, lanes: &Seen, filters: Glances) -> View {
         let (_, reach) = self.reach_with(lanes.norm_sq);
         let gain = GAIN * self.top.spread() / reach.max(1e-30);
-        lanes.mean.0[0] = (f64::from(lanes.mean.0[0]) * gain) as f32;
-        View { lanes, filters, alive: self.filters.len() }
+        View { lanes: H::run(Gain { lanes, gain }), filters, alive: self.filters.len() }
     }
 
     /// Σ‖x̃‖² and R, with one more row.
@@ -468,22 +467,22 @@ impl<L: Loss, T: Top> Stack<L, T> {
         }
     }
 
-    /// The rest of a round, once its prediction is made.
+    /// The rest of a round, once its prediction is made. What the prediction lost comes last: nothing
+    /// here waits for it, and the next row can begin meanwhile.
     #[inline(always)]
-    fn learn_said<W: Runner>(
+    fn learn_said<W: Runner, H: Runner>(
         &mut self,
         example: &Example<'_>,
         opinion: &T::Opinion,
         view: &View,
         hands: &mut Hands<'_>,
     ) -> Round {
-        let round = self.round(example, opinion);
         if self.top.stretch_for(example.label) == 1.0 {
-            self.learn_seen::<W>(example, opinion, view, hands);
+            self.learn_seen::<W, H>(example, opinion, view, hands);
         } else {
             self.learn_anew::<W>(example, *opinion, hands);
         }
-        round
+        self.round(example, opinion)
     }
 
     /// The rest of a round whose features have just been admitted, or whose label is far larger
@@ -507,15 +506,16 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let indices = example.features.indices();
         let lanes = self.see::<W>(&example.features, &hands.scaled).lanes;
         let filters = self.see_by_filters::<W>(indices, &hands.scaled, &mut hands.desk);
-        let view = self.view(lanes, filters);
+        let view = self.view::<W>(&lanes, filters);
         if is_stretched {
             opinion = top::opinion::<W, T>(&self.top, &view, self.witnesses.predictions());
         }
-        self.learn_seen::<W>(example, &opinion, &view, hands);
+        self.learn_seen::<W, W>(example, &opinion, &view, hands);
     }
 
     /// The last part of a round: everything learns.
-    fn learn_seen<W: Runner>(
+    #[inline(always)]
+    fn learn_seen<W: Runner, H: Runner>(
         &mut self,
         example: &Example<'_>,
         opinion: &T::Opinion,
@@ -529,7 +529,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         let label = Label { value: example.label, importance, round: self.rounds as f64 };
         let Self { top, witnesses, .. } = self;
         let (lessons, slopes) =
-            W::run(Learn { top, witnesses, opinion, view, label: &label, example });
+            H::run(Learn { top, witnesses, opinion, view, label: &label, example });
         let (gauges, slopes_of_cells) = self.witnesses.cells_mut();
         W::run(Teach {
             cells: self.lanes.cells_mut(),
@@ -713,18 +713,100 @@ fn measure<W: Runner, M: Meet>(
     W::run(Measure { gauges, cells, slopes, indices, values, scaled, meet })
 }
 
-/// Lets the witnesses make their predictions for a row.
-struct Prepare<'a, L> {
-    witnesses: &'a mut Witnesses<L, Gauge>,
-    foreseen: &'a Foreseen,
+/// Plays a round for every row.
+struct Play<'a, 'b, L, T, W> {
+    stack: &'a mut Stack<L, T>,
+    rows: Rows<'b>,
+    rounds: &'a mut Vec<Round>,
+    hands: &'a mut Hands<'b>,
+    shared: PhantomData<W>,
 }
 
-impl<L: Loss> Kernel for Prepare<'_, L> {
+impl<L: Loss, T: Top, W: Runner> Kernel for Play<'_, '_, L, T, W> {
     type Out = ();
 
     #[inline(always)]
     fn run<R: Registers>(self) {
-        self.witnesses.prepare::<R::Four>(self.foreseen);
+        let Self { stack, rows, rounds, hands, .. } = self;
+        for row in 0..rows.len() {
+            let example = rows.get(row);
+            hands.ahead = stack.ahead(rows, row + 1);
+            rounds.push(if example.importance.is_zero() {
+                stack.idle_round(&example)
+            } else {
+                stack.learn_row::<W, Here<R>>(&example, hands)
+            });
+        }
+    }
+}
+
+/// Multiplies the first lane by its gain.
+struct Gain<'a> {
+    lanes: &'a Seen,
+    gain: f64,
+}
+
+impl Kernel for Gain<'_> {
+    type Out = Seen;
+
+    #[inline(always)]
+    fn run<R: Registers>(self) -> Seen {
+        let Seen { mean, variance, norm_sq } = *self.lanes;
+        let first = (f64::from(mean.0[0]) * self.gain) as f32;
+        let mean = mean.load::<R::Eight>().with_first(R::Eight::all(first));
+        Seen { mean: Eight::of_register(mean), variance, norm_sq }
+    }
+}
+
+/// Lets witnesses and top predict.
+struct Opine<'a, L, T> {
+    top: &'a T,
+    witnesses: &'a mut Witnesses<L, Gauge>,
+    view: &'a View,
+    foreseen: &'a Foreseen,
+    example: &'a Example<'a>,
+}
+
+impl<L: Loss, T: Top> Kernel for Opine<'_, L, T> {
+    type Out = T::Opinion;
+
+    #[inline(always)]
+    fn run<R: Registers>(self) -> T::Opinion {
+        let Self { top, witnesses, view, foreseen, example } = self;
+        witnesses.prepare::<R::Four>(foreseen);
+        witnesses.face::<R::Four>(example);
+        let said = *witnesses.predictions();
+        top.opine::<R>(view, &said, Step { witnesses, example })
+    }
+}
+
+/// The second part of what the witnesses do with a label.
+struct Step<'a, L> {
+    witnesses: &'a mut Witnesses<L, Gauge>,
+    example: &'a Example<'a>,
+}
+
+impl<L: Loss> Kernel for Step<'_, L> {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {
+        self.witnesses.step::<R::Four>(self.example);
+    }
+}
+
+/// The last part of it. Returns the slopes.
+struct Record<'a, L> {
+    witnesses: &'a mut Witnesses<L, Gauge>,
+    example: &'a Example<'a>,
+}
+
+impl<L: Loss> Kernel for Record<'_, L> {
+    type Out = EachWitness;
+
+    #[inline(always)]
+    fn run<R: Registers>(self) -> EachWitness {
+        self.witnesses.record::<R::Four>(self.example)
     }
 }
 
@@ -740,13 +822,13 @@ struct Learn<'a, L, T: Top> {
 }
 
 impl<L: Loss, T: Top> Kernel for Learn<'_, L, T> {
-    type Out = (Lessons, [f64; WITNESSES]);
+    type Out = (Lessons, EachWitness);
 
     #[inline(always)]
     fn run<R: Registers>(self) -> Self::Out {
         let Self { top, witnesses, opinion, view, label, example } = self;
-        let lessons = top.learn::<R>(opinion, view, witnesses.predictions(), label);
-        (lessons, witnesses.record::<R::Four>(example))
+        let said = *witnesses.predictions();
+        top.learn::<R, _>(opinion, view, &said, label, Record { witnesses, example })
     }
 }
 

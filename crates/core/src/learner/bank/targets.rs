@@ -4,6 +4,7 @@
 //! it. So singles can represent what is learned, whatever the units of the labels. If a label lies
 //! more than 2^30 units off, the unit grows, and everything that is measured in it is rescaled.
 
+use super::eight::Eight;
 use super::filters::FILTERS;
 use super::merge::Parts;
 use serde::{Deserialize, Serialize};
@@ -227,8 +228,8 @@ impl Targets {
 
 /// The residuals y − f of the filters.
 #[inline(always)]
-pub(super) fn residuals(y: f64, means: [f32; FILTERS]) -> [f32; FILTERS] {
-    means.map(|mean| y as f32 - mean)
+pub(super) fn residuals(y: f64, means: Eight) -> [f32; FILTERS] {
+    std::array::from_fn(|k| y as f32 - means.0[k])
 }
 
 #[cfg(test)]

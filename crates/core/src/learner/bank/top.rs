@@ -2,8 +2,7 @@
 
 use super::super::Plain;
 use super::experts::{EachWitness, Expert};
-use super::filter::Glance;
-use super::filters::FILTERS;
+use super::filters::{FILTERS, Glances};
 use super::lanes::{Lesson, Seen};
 use super::merge::Parts;
 use super::targets::Targets;
@@ -15,16 +14,8 @@ pub(super) struct View {
     /// f and s of the lanes, including the gain of the first.
     pub(super) lanes: Seen,
     /// f and s of the filters, and below how many filters there are.
-    pub(super) filters: [Glance; FILTERS],
+    pub(super) filters: Glances,
     pub(super) alive: usize,
-}
-
-impl View {
-    /// f of the filters.
-    #[inline(always)]
-    pub(super) fn filter_means(&self) -> [f32; FILTERS] {
-        self.filters.map(|seen| seen.mean)
-    }
 }
 
 /// A label with its importance and its round, counted from 1.
@@ -60,7 +51,15 @@ pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
     fn spread(&self) -> f64;
 
     /// The prediction of the bank and those of the experts. It changes nothing.
-    fn opine<R: Registers>(&self, view: &View, witnesses: &EachWitness) -> Self::Opinion;
+    ///
+    /// `meanwhile` is work that has nothing to do with it. An opinion is a long chain of operations
+    /// that wait for one another, so the processor has time for the work if it stands in the middle.
+    fn opine<R: Registers>(
+        &self,
+        view: &View,
+        witnesses: &EachWitness,
+        meanwhile: impl Kernel<Out = ()>,
+    ) -> Self::Opinion;
 
     /// The prediction of an opinion.
     fn prediction(opinion: &Self::Opinion) -> f64;
@@ -76,14 +75,16 @@ pub(super) trait Top: Plain + std::fmt::Debug + Send + Sync + 'static {
     fn stretch(&mut self, _factor: f32) {}
 
     /// Learns from the label, and returns what lanes and filters are to learn. The view is that of
-    /// all features. The opinion may have been made without the new ones.
-    fn learn<R: Registers>(
+    /// all features. The opinion may have been made without the new ones. `meanwhile` is done in the
+    /// middle, as in `opine`.
+    fn learn<R: Registers, K: Kernel>(
         &mut self,
         opinion: &Self::Opinion,
         view: &View,
         witnesses: &EachWitness,
         label: &Label,
-    ) -> Lessons;
+        meanwhile: K,
+    ) -> (Lessons, K::Out);
 
     /// The labels so far, if they are numbers.
     fn targets(&self) -> Option<&Targets> {
@@ -131,6 +132,16 @@ pub(super) fn opinion<W: Runner, T: Top>(
     W::run(Opine { top, view, witnesses })
 }
 
+/// No work.
+struct Nothing;
+
+impl Kernel for Nothing {
+    type Out = ();
+
+    #[inline(always)]
+    fn run<R: Registers>(self) {}
+}
+
 struct Opine<'a, T> {
     top: &'a T,
     view: &'a View,
@@ -142,6 +153,6 @@ impl<T: Top> Kernel for Opine<'_, T> {
 
     #[inline(always)]
     fn run<R: Registers>(self) -> T::Opinion {
-        self.top.opine::<R>(self.view, self.witnesses)
+        self.top.opine::<R>(self.view, self.witnesses, Nothing)
     }
 }
