@@ -210,6 +210,18 @@ impl Audit {
         })?)
     }
 
+    /// Tells for every row whether its label and its predictions can be judged.
+    fn can_judge(
+        &self,
+        labels: PyReadonlyArray1<'_, f64>,
+        predictions: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<Vec<bool>> {
+        let (labels, said) = (labels.as_array().to_vec(), predictions.as_array().to_vec());
+        let auditor = self.lock()?;
+        let rows = labels.chunks(1).zip(said.chunks(auditor.width().max(1)));
+        Ok(rows.map(|(label, said)| auditor.check(label, said).is_ok()).collect())
+    }
+
     /// Returns the report so far.
     fn report(&self, py: Python<'_>) -> PyResult<AuditSnapshot> {
         Ok(py.detach(|| {

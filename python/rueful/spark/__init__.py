@@ -8,7 +8,7 @@ them. The Rust core runs on Arrow batches inside the executors.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ._audit import audit
+    from ._audit import PartsAudit, audit
     from ._estimators import (
         OnlineClassificationModel,
         OnlineClassifier,
@@ -24,6 +24,7 @@ __all__ = [
     "OnlineClassifier",
     "OnlineRegressionModel",
     "OnlineRegressor",
+    "PartsAudit",
     "audit",
     "hindsight",
 ]
@@ -35,6 +36,7 @@ _HOMES = {
     "OnlineClassifier": "_estimators",
     "OnlineRegressionModel": "_estimators",
     "OnlineRegressor": "_estimators",
+    "PartsAudit": "_audit",
     "audit": "_audit",
     "hindsight": "_hindsight",
 }

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse
+from numpy.typing import NDArray
 from pyspark.ml.linalg import VectorUDT
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -21,12 +22,16 @@ from ._names import mapped, named, require, require_numbers, with_doubles
 from ._rounds import FAN, partitions
 from ._rows import (
     BadRow,
+    Checks,
     Mask,
     doubles_of,
     feature_check,
+    is_skip,
     lengths_of,
+    only,
+    partition,
     places_of,
-    refuse,
+    sound,
     vector_check,
     vectors,
     weight_check,
@@ -45,6 +50,7 @@ def audit(
     by: str | None = None,
     features: list[str] | str | None = None,
     weight: str | None = None,
+    handle_invalid: str = "error",
     **settings: Any,
 ) -> Any:
     """Certifies the predictions of any model, each made before its label was known.
@@ -63,14 +69,17 @@ def audit(
         columns if left out.
     weight : str, optional
         The column that says how much each row counts.
+    handle_invalid : str
+        What becomes of rows with bad values: `error`, or `skip`, which leaves them out. The
+        `skipped_rows` of an audit count them.
     **settings
         What `rueful.Audit` takes: `loss`, `radius`, `link`, `positive`, `classes` and so on.
 
     Returns
     -------
-    rueful.Audit, or a dict of them by group
+    PartsAudit, which is a rueful.Audit, or a dict of them by group
     """
-    Audit(**settings)  # Settings that cannot be used are refused here, not in an executor.
+    PartsAudit(**settings)  # Settings that cannot be used are refused here, not in an executor.
     for argument, name in zip(
         ("prediction", "label", "by", "weight"), (prediction, label, by, weight), strict=True
     ):
@@ -84,37 +93,37 @@ def audit(
         weight,
         (features,) if isinstance(features, str) else tuple(features or others),
         isinstance(features, str) and isinstance(df.schema[features].dataType, _VECTORS),
+        is_skip("handle_invalid", handle_invalid),
         settings,
     )
     given.check_kinds(df)
     wanted = [*given.features, prediction, label, *(name for name in (by, weight) if name)]
-    df = with_doubles(df.select(*map(named, dict.fromkeys(wanted))), label)
+    df = spread(with_doubles(df, label), list(dict.fromkeys(wanted)))
 
     def judge(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        partition = context.partitionId() if context else 0
-        audits: dict[Any, Audit] = {}
+        mine = partition()
+        audits: dict[Any, PartsAudit] = {}
         row = 0
         for batch in batches:
             try:
-                given.check(batch)
-                for group, rows in _groups(batch, by):
-                    given.observe(audits.setdefault(group, Audit(**settings)), rows)
+                good = given.sound(batch)
+                for group, rows in _groups(only(batch, good), by):
+                    given.observe(audits.setdefault(group, PartsAudit(**settings)), rows)
+                for group, rows in _groups(only(batch, ~good), by):
+                    audits.setdefault(group, PartsAudit(**settings)).skipped_rows += len(rows)
             except BadRow as bad:
-                where = f"partition {partition}, row {row + bad.row}"
+                where = f"partition {mine}, row {row + bad.row}"
                 raise ValueError(f"{where}, {bad.what}") from bad
             except ValueError as why:
-                raise ValueError(f"partition {partition}, rows from {row} on: {why}") from why
+                raise ValueError(f"partition {mine}, rows from {row} on: {why}") from why
             row += len(batch)
         for group, books in audits.items():
-            yield _state(pa.array([group], kind), partition, books)
+            yield _state(pa.array([group], kind), mine, books)
 
     def join(states: pa.Table) -> pa.Table:
         """Joins the books that some partitions have of a group."""
         states = states.sort_by("partition")
-        first, *others = (_restored(one, settings) for one in states.column("state").to_pylist())
+        first, *others = (_restored(one, settings) for one in states.to_pylist())
         for other in others:
             first.merge(other)
         group = states.column("group").combine_chunks().slice(0, 1)
@@ -124,22 +133,36 @@ def audit(
     group = df.schema[by].dataType if by else LongType()
     kind = _arrow_type(df, by)
     fields = [("group", group), ("partition", LongType()), ("state", BinaryType())]
+    fields.append(("skipped", LongType()))
     schema = StructType([StructField(name, kind) for name, kind in fields])
-    found: dict[Any, Audit] = {}
-    states, left = mapped(spread(df), gathering(judge), schema), partitions(df)
+    found: dict[Any, PartsAudit] = {}
+    states, left = mapped(df, gathering(judge), schema), partitions(df)
     while left > FAN:
         joined = F.floor(F.col("partition") / FAN).alias("joined")
         states = states.groupBy("group", joined).applyInArrow(join, schema)
         left = -(-left // FAN)
     for row in sorted(states.collect(), key=lambda row: row["partition"]):
-        books = _restored(bytes(row["state"]), settings)
+        books = _restored(row, settings)
         if row["group"] in found:
             found[row["group"]].merge(books)
         else:
             found[row["group"]] = books
     if by is None:
-        return found.get(0, Audit(**settings))
+        return found.get(0, PartsAudit(**settings))
     return dict(sorted(found.items(), key=lambda one: str(one[0])))
+
+
+class PartsAudit(Audit):
+    """An audit of rows on many machines. It counts those that could not be judged and were skipped."""
+
+    #: How many rows were skipped.
+    skipped_rows = 0
+
+    def merge(self, other: Audit) -> Self:
+        """Takes in an audit of other rounds under the same settings, and its skipped rows."""
+        super().merge(other)
+        self.skipped_rows += getattr(other, "skipped_rows", 0)
+        return self
 
 
 @dataclasses.dataclass(frozen=True)
@@ -152,6 +175,8 @@ class Given:
     features: tuple[str, ...]
     #: Whether the features are one column of ML vectors or arrays.
     is_vector: bool
+    #: Whether bad rows are skipped.
+    skips: bool
     settings: dict[str, Any]
 
     @property
@@ -195,27 +220,43 @@ class Given:
                     f"name them alone, as features={name!r}, or leave them out"
                 )
 
-    def check(self, batch: pa.RecordBatch) -> None:
-        """Refuses rows that lack something, and values that no feature or prediction can have."""
+    def sound(self, batch: pa.RecordBatch) -> Mask:
+        """Tells which rows can be judged. Unless others are to be skipped, the first one is an error."""
+        return sound(batch, self._checks(batch), skips=self.skips)
+
+    def _checks(self, batch: pa.RecordBatch) -> Checks:
+        label, said = batch.column(self.label), batch.column(self.prediction)
         for name in (self.prediction, self.label, *([self.weight] if self.weight else [])):
             known = batch.column(name).is_valid().to_numpy(zero_copy_only=False)
-            refuse(batch, name, np.asarray(known, dtype=bool), "a value")
+            yield name, np.asarray(known, dtype=bool), "a value"
         if self.weight is not None:
-            refuse(batch, self.weight, *weight_check(batch.column(self.weight)))
+            yield self.weight, *weight_check(batch.column(self.weight))
         if self.classes is None:
             if self._positive is None:
-                refuse(batch, self.label, *self._label_check(batch.column(self.label)))
-            refuse(batch, self.prediction, *self._score_check(batch.column(self.prediction)))
-        if self.classes is not None:
-            label, said = batch.column(self.label), batch.column(self.prediction)
-            expected = f"one of {len(self.classes)} classes"
-            refuse(batch, self.label, places_of(label, self.classes) >= 0, expected)
-            refuse(batch, self.prediction, *vector_check(said))
-            are_whole, count = lengths_of(said) == len(self.classes), len(self.classes)
-            refuse(batch, self.prediction, are_whole, f"a vector of {count} numbers")
+                yield self.label, *self._label_check(label)
+            yield self.prediction, *self._score_check(said)
+        else:
+            places, (are_numbers, numbers) = places_of(label, self.classes), vector_check(said)
+            yield self.label, places >= 0, f"one of {len(self.classes)} classes"
+            yield self.prediction, are_numbers, numbers
+            are_whole = lengths_of(said) == len(self.classes)
+            yield self.prediction, are_whole, f"a vector of {len(self.classes)} numbers"
+            fine = (places >= 0) & are_numbers & are_whole
+            yield self.prediction, *self._share_check(said, places, fine)
         for name in self.features:
             check = vector_check if self.is_vector else feature_check
-            refuse(batch, name, *check(batch.column(name)))
+            yield name, *check(batch.column(name))
+
+    def _share_check(
+        self, said: pa.Array, places: NDArray[np.int64], fine: Mask
+    ) -> tuple[Mask, str]:
+        """Looks at the predictions that are fine so far: some losses want probabilities."""
+        books, found = PartsAudit(**self.settings)._books, fine.copy()
+        kept = pa.array(fine)
+        rows = self._said(said.filter(kept)).ravel()
+        found[fine] = books.can_judge(places[fine].astype(np.float64), rows)
+        expected = "probabilities that add up to 1, where the class that came has more than 0"
+        return found, expected
 
     def _label_check(self, column: pa.Array) -> tuple[Mask, str]:
         labels = doubles_of(column)
@@ -249,15 +290,17 @@ class Given:
         return np.asarray(said.toarray() if scipy.sparse.issparse(said) else said)
 
 
-def _state(group: pa.Array, partition: int, books: Audit) -> pa.RecordBatch:
+def _state(group: pa.Array, partition: int, books: PartsAudit) -> pa.RecordBatch:
     state = pa.array([books._books.to_bytes()], pa.binary())
     arrays = [group, pa.array([partition], pa.int64()), state]
-    return pa.RecordBatch.from_arrays(arrays, ["group", "partition", "state"])
+    arrays.append(pa.array([books.skipped_rows], pa.int64()))
+    return pa.RecordBatch.from_arrays(arrays, ["group", "partition", "state", "skipped"])
 
 
-def _restored(state: bytes, settings: dict[str, Any]) -> Audit:
-    restored = Audit(**settings)
-    restored._books = type(restored._books).from_bytes(state)
+def _restored(row: Any, settings: dict[str, Any]) -> PartsAudit:
+    restored = PartsAudit(**settings)
+    restored._books = type(restored._books).from_bytes(bytes(row["state"]))
+    restored.skipped_rows = row["skipped"]
     return restored
 
 
@@ -271,7 +314,7 @@ def _column(rows: pa.RecordBatch, name: str) -> Any:
 
 def _groups(batch: pa.RecordBatch, by: str | None) -> Iterator[tuple[Any, pa.RecordBatch]]:
     """Cuts a batch into the rows of each group, in the order in which groups come."""
-    if by is None or not len(batch):
+    if by is None:
         yield 0, batch
         return
     codes = batch.column(by).dictionary_encode(null_encoding="encode")

@@ -67,7 +67,7 @@ from ._names import (
     with_doubles,
 )
 from ._rounds import Learned
-from ._rows import BadRow, Columns
+from ._rows import BadRow, Columns, is_skip, partition
 from ._stream import LearningStream
 from ._vectors import gathering, spread
 
@@ -100,10 +100,7 @@ class _Shared(HasLabelCol, HasFeaturesCol, HasWeightCol, HasPredictionCol, HasHa
 
     def _skips(self) -> bool:
         """Tells whether rows with bad values are skipped."""
-        how = self.getHandleInvalid()
-        if how not in ("error", "skip"):
-            raise ValueError(f"handleInvalid: found {how!r}, expected 'error' or 'skip'")
-        return how == "skip"
+        return is_skip("handleInvalid", self.getHandleInvalid())
 
     def _features(self, df: DataFrame) -> tuple[tuple[str, ...], bool]:
         """Returns the columns of the features, and whether they are one column of vectors."""
@@ -168,6 +165,8 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
         super().__init__()
         self._setDefault(handleInvalid="error")
         self._learned, self._of = learned or Learned(b""), columns
+        #: The bytes of the model where it is large, as sent to the machines of a context of Spark.
+        self._sent: dict[Any, Any] = {}
         #: What is known of each of the last batches of a stream, if there was one.
         self.windows: list[dict[str, Any]] = []
 
@@ -197,7 +196,7 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
         """Returns a copy with other parameters."""
         copied = super().copy(extra)
         copied._learned, copied._of = self._learned, self._of
-        copied.windows = self.windows
+        copied.windows, copied._sent = self.windows, self._sent
         return copied
 
     def _scored(self, df: DataFrame, column: str) -> DataFrame:
@@ -207,6 +206,19 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
             return [pa.array(model.predict(table), pa.float64())]
 
         return self._with_columns(df, [StructField(column, DoubleType())], said)
+
+    def _state(self, spark: SparkSession) -> Any:
+        """Returns the bytes of the model for functions.
+
+        Frames are lazy, and nobody knows when the last of them is done, so Spark keeps a large model
+        until the session ends: it is sent once, and not for every frame.
+        """
+        if _rounds.is_small(spark, self.toBytes()):
+            return _rounds.Small(self.toBytes())
+        context = spark.sparkContext
+        if context not in self._sent:
+            self._sent[context] = context.broadcast(self.toBytes())
+        return self._sent[context]
 
     def _columns(self, df: DataFrame) -> Columns:
         """Returns what the columns are. `featuresCol` may have got another name since the fit."""
@@ -231,7 +243,7 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
         self, df: DataFrame, fields: list[StructField], said: Callable[[Model, Any], list[pa.Array]]
     ) -> DataFrame:
         """Adds what the model says of the rows."""
-        state, columns, learned = self.toBytes(), self._columns(df), self._of
+        state, columns, learned = self._state(df.sparkSession), self._columns(df), self._of
         assert learned is not None
         kinds, skips = to_arrow_schema(StructType(fields)), self._skips()
 
@@ -251,18 +263,15 @@ class _Learned(_Shared, SparkModel, MLReadable, MLWritable):
                 raise
 
         def predict(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            from pyspark import TaskContext
-
-            context = TaskContext.get()
-            partition, row = context.partitionId() if context else 0, 0
-            model = Model.from_bytes(state)
+            mine, row = partition(), 0
+            model = Model.from_bytes(state.value)
             for batch in batches:
                 if skips:
                     batch = columns.predictable(batch)
                 try:
                     new = said_of(model, batch)
                 except BadRow as bad:
-                    where = f"partition {partition}, row {row + bad.row}"
+                    where = f"partition {mine}, row {row + bad.row}"
                     raise ValueError(f"{where}, {bad.what}") from bad
                 row += len(batch)
                 names = [*batch.schema.names, *kinds.names]
@@ -571,7 +580,7 @@ class _Online(_Shared, Estimator, DefaultParamsReadable, DefaultParamsWritable):
         Returns what was learned, the columns with all labels, and the model before.
         """
         spark = df.sparkSession
-        df = spread(with_doubles(df.select(*map(named, columns.names())), columns.label))
+        df = spread(with_doubles(df, columns.label), columns.names())
         if self.isSet(self.numParts):
             df = _rounds.in_parts(df, self.getNumParts())
         if self.isSet(self.loss) and _rounds.partitions(df) > 1:

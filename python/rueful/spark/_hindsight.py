@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -27,8 +28,8 @@ from .._classes import OF_MANY, OF_TWO
 from .._report import Report
 from .._rueful import Model, Pass, Question, Sizes
 from ._names import Batches, mapped, named, require, with_doubles
-from ._rounds import FAN, announced, partitions, shared
-from ._rows import BadRow, Columns
+from ._rounds import FAN, announced, partitions, shared, unmeasured
+from ._rows import BadRow, Columns, is_skip, partition
 from ._vectors import gathering, spread
 
 #: The most weights for which second derivatives are added up, and the most that there may be.
@@ -41,24 +42,23 @@ TANGENTS, PAIRS, SLOPES = 60, 12, 1 << 26
 #: The unit of the shares of tangents: they add up to 1 without rounding.
 _UNIT = 2.0**-30
 
-_SUMS = "part long, sums binary"
+_SUMS = "part long, sums binary, skipped long"
 
 Doubles = _data.Doubles
 
 
 def _each(
     columns: Columns, visit: Callable[[Any, Doubles, Doubles | None], None]
-) -> Callable[[Iterable[pa.RecordBatch]], int]:
-    """Returns the function that shows the rows of a partition, and returns its number."""
+) -> Callable[[Iterable[pa.RecordBatch]], tuple[int, int]]:
+    """Returns the function that shows the rows of a partition. It returns the number of the partition,
+    and how many rows were skipped."""
 
-    def show(batches: Iterable[pa.RecordBatch]) -> int:
-        from pyspark import TaskContext
-
-        context = TaskContext.get()
-        part, place = context.partitionId() if context else 0, 0
+    def show(batches: Iterable[pa.RecordBatch]) -> tuple[int, int]:
+        part, place, skipped = partition(), 0, 0
         for batch in batches:
             try:
-                rows, _ = columns.usable(batch)
+                rows, bad = columns.usable(batch)
+                skipped += bad
                 weights = columns.weights(rows)
                 if weights is not None and not weights.all():
                     rows = rows.filter(pa.array(weights != 0))
@@ -68,33 +68,35 @@ def _each(
                 row = place + bad.row
                 raise ValueError(f"partition {part}, row {row}, {bad.what}") from bad
             place += len(batch)
-        return part
+        return part, skipped
 
     return show
 
 
-def _sums(part: int, content: bytes) -> pa.RecordBatch:
+def _sums(part: int, skipped: int, content: bytes) -> pa.RecordBatch:
     arrays = [pa.array([part], pa.int64()), pa.array([content], pa.binary())]
-    return pa.RecordBatch.from_arrays(arrays, ["part", "sums"])
+    arrays.append(pa.array([skipped], pa.int64()))
+    return pa.RecordBatch.from_arrays(arrays, ["part", "sums", "skipped"])
 
 
-def _added(sums: DataFrame, parts: int, kind: Any) -> Any:
-    """Adds up the sums of all partitions, in their order and in levels."""
+def _added(sums: DataFrame, parts: int, kind: Any) -> tuple[list[Any], int]:
+    """Adds up the sums of all partitions, in their order and in levels, and the rows that they skipped."""
 
     def join(group: pa.Table) -> pa.Table:
         group = group.sort_by("part")
         first, *others = [kind.from_bytes(one) for one in group.column("sums").to_pylist()]
         for other in others:
             first.merge(other)
-        number = group.column("part")[0].as_py() // FAN
-        return pa.Table.from_batches([_sums(number, first.to_bytes())])
+        number, skipped = group.column("part")[0].as_py() // FAN, pc.sum(group.column("skipped"))
+        return pa.Table.from_batches([_sums(number, skipped.as_py(), first.to_bytes())])
 
     while parts > FAN:
         group = F.floor(F.col("part") / FAN)
         sums = sums.groupBy(group.alias("group")).applyInArrow(join, _SUMS)
         parts = -(-parts // FAN)
     found = sorted(sums.toArrow().to_pylist(), key=lambda row: row["part"])
-    return [kind.from_bytes(row["sums"]) for row in found]
+    skipped = sum(row["skipped"] for row in found)
+    return [kind.from_bytes(row["sums"]) for row in found], skipped
 
 
 @dataclasses.dataclass
@@ -108,22 +110,24 @@ class Data:
     def __post_init__(self) -> None:
         self.parts = partitions(self.df)
 
-    def measure(self) -> Sizes:
-        """Makes the first pass, which measures every column."""
+    def measure(self) -> tuple[Sizes, int]:
+        """Makes the first pass, which measures every column, and counts the rows that are skipped."""
         columns, whole = self.columns, Sizes()
         with shared(self.df.sparkSession, self.model) as sent:
 
             def measure(batches: Iterable[pa.RecordBatch]) -> Batches:
                 model, sizes = Model.from_bytes(sent.value), Sizes()
-                part = _each(columns, lambda *rows: sizes.add(model, *rows))(batches)
-                yield _sums(part, sizes.to_bytes())
+                own = _each(columns, lambda *rows: sizes.add(model, *rows))(batches)
+                yield _sums(*own, sizes.to_bytes())
 
-            for sizes in _added(mapped(self.df, gathering(measure), _SUMS), self.parts, Sizes):
-                whole.merge(sizes)
-        return whole
+            passed = mapped(self.df, gathering(measure), _SUMS)
+            found, skipped = _added(passed, self.parts, Sizes)
+        for sizes in found:
+            whole.merge(sizes)
+        return whole, skipped
 
-    def visit(self, sizes: bytes, u: Doubles, *, curved: bool) -> list[Pass]:
-        """Makes a pass at the weights u."""
+    def visit(self, sizes: bytes, u: Doubles, *, curved: bool) -> tuple[list[Pass], int]:
+        """Makes a pass at the weights u, and counts the rows that are skipped."""
         columns = self.columns
         with shared(self.df.sparkSession, (self.model, sizes, u)) as sent:
 
@@ -131,10 +135,12 @@ class Data:
                 state, sizes, u = sent.value
                 question = Question(Model.from_bytes(state), Sizes.from_bytes(sizes))
                 sums = question.begin(u, curved)
-                part = _each(columns, lambda *rows: sums.add(question, *rows))(batches)
-                yield _sums(part, sums.to_bytes())
+                own = _each(columns, lambda *rows: sums.add(question, *rows))(batches)
+                yield _sums(*own, sums.to_bytes())
 
-            return list(_added(mapped(self.df, gathering(look), _SUMS), self.parts, Pass))
+            # No row has more features than were measured.
+            with unmeasured(self.df.sparkSession, len(u)):
+                return _added(mapped(self.df, gathering(look), _SUMS), self.parts, Pass)
 
 
 @dataclasses.dataclass
@@ -154,7 +160,7 @@ class Search:
 
     def __init__(self, data: Data, tolerance: float, max_passes: int) -> None:
         self.data, self.tolerance, self.left = data, tolerance, max_passes
-        self.sizes = data.measure()
+        self.sizes, self.skipped = data.measure()
         if not self.sizes.examples():
             raise ValueError("the data have no rows")
         self.question = Question(Model.from_bytes(data.model), self.sizes)
@@ -184,10 +190,11 @@ class Search:
         safe = np.where(self.scales > 0, self.scales, 1.0)
         u = np.where(self.scales > 0, v / safe, 0.0)
         whole = self.question.begin(u, self.curved)
-        for sums in self.data.visit(self.sizes.to_bytes(), u, curved=self.curved):
+        found, skipped = self.data.visit(self.sizes.to_bytes(), u, curved=self.curved)
+        for sums in found:
             whole.merge(sums)
         self.passes, self.left = self.passes + 1, self.left - 1
-        if whole.examples() != self.sizes.examples():
+        if (whole.examples(), skipped) != (self.sizes.examples(), self.skipped):
             raise ValueError("the data changed between two passes: write them out first")
         slopes, offset = whole.minorant()
         point = Point(
@@ -214,7 +221,7 @@ class Search:
         return self.left <= 0 or self.best.loss - self.lower <= self.tolerance * scale
 
     def answer(self, method: str) -> Report:
-        """Returns the answer, with the keys of `rueful hindsight --json`."""
+        """Returns the answer, with the keys of `rueful hindsight --json` and `skipped_rows`."""
         answer = self.question.answer(
             self.best.sums,
             self.lower,
@@ -224,7 +231,7 @@ class Search:
             method=method,
             sizes=self.sizes,
         )
-        return Report(json.loads(answer))
+        return Report({**json.loads(answer), "skipped_rows": self.skipped})
 
 
 @dataclasses.dataclass
@@ -392,6 +399,7 @@ def hindsight(
     comparators: str | None = None,
     tolerance: float = 1e-3,
     max_passes: int = 100,
+    handle_invalid: str = "error",
 ) -> Report:
     """Solves for the best fixed linear predictor of some data, to a proved interval.
 
@@ -418,11 +426,13 @@ def hindsight(
         The gap that is small enough, relative to the loss.
     max_passes : int
         The most passes.
+    handle_invalid : str
+        What becomes of rows with bad values: `error`, or `skip`, which leaves them out of every pass.
 
     Returns
     -------
     Report
-        The keys are those of `rueful hindsight --json`.
+        The keys are those of `rueful hindsight --json`, and `skipped_rows`, how many rows were left out.
     """
     from ._estimators import OnlineClassifier, OnlineRegressor
 
@@ -432,6 +442,7 @@ def hindsight(
         raise ValueError("max_passes: at least 1, for one pass gives an interval already")
     if tau is not None and loss != "quantile":
         raise ValueError("tau: it is the quantile of loss='quantile', and this is another loss")
+    is_skip("handle_invalid", handle_invalid)
     require(df, "label", label)
     require(df, "weight", weight)
     require(df, "features", *([features] if isinstance(features, str) else features or ()))
@@ -443,12 +454,13 @@ def hindsight(
         wanted = dict.fromkeys([*features, label, *([weight] if weight else [])])
         df = df.select(*map(named, wanted))
     given = {"weightCol": weight, "loss": loss, "tau": tau, "radius": radius}
+    given["handleInvalid"] = handle_invalid
     estimator._set(**{name: value for name, value in given.items() if value is not None})
     columns = estimator._known_columns(df)
     # Solvers compare without units, if nothing else is asked for, and learners not always.
     compared = comparators or "unit-free"
     fresh = announced(estimator._fresh(df, columns, comparators=compared), columns)
-    rows = spread(with_doubles(df.select(*map(named, columns.names())), label))
+    rows = spread(with_doubles(df, label), columns.names())
     search = Search(Data(rows, columns, fresh.state), tolerance, max_passes)
     return search.answer((_kinked if search.question.is_kinked() else _smooth)(search))
 
@@ -461,4 +473,6 @@ def _is_of_classes(df: DataFrame, label: str, loss: str | None) -> bool:
         return loss in OF_TWO + OF_MANY
     if not isinstance(df.schema[label].dataType, NumericType):
         return True
-    return df.select(named(label)).distinct().limit(3).count() == 2
+    # A row without a label says nothing of what labels are.
+    known = named(label).isNotNull() & ~F.isnan(named(label).cast("double"))
+    return df.select(named(label)).where(known).distinct().limit(3).count() == 2

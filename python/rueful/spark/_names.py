@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
@@ -29,6 +31,15 @@ def with_doubles(df: DataFrame, label: str) -> DataFrame:
     return df.select(*(own if name == label else named(name) for name in df.columns))
 
 
+@functools.cache
+def _settle() -> None:
+    """Keeps what a worker has loaded out of collections of garbage.
+
+    Spark asks for one after every task, and it would look at every object of pandas and SciPy.
+    """
+    gc.freeze()
+
+
 def mapped(
     df: DataFrame, function: Callable[[Iterable[pa.RecordBatch]], Batches], schema: StructType | str
 ) -> DataFrame:
@@ -36,6 +47,7 @@ def mapped(
     names = df.columns
 
     def run(batches: Iterable[pa.RecordBatch]) -> Batches:
+        _settle()
         yield from function(pa.RecordBatch.from_arrays(batch.columns, names) for batch in batches)
 
     return df.toDF(*(f"c{place}" for place in range(len(names)))).mapInArrow(run, schema)

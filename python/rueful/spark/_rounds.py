@@ -10,21 +10,25 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import itertools
+import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.pandas.types import to_arrow_type
+from pyspark.sql.types import ArrayType, LongType, NumericType, StructField, StructType
 
 from .. import _data
 from .._rueful import Model, announce, join_parts, part, part_from_bytes, take_parts
 from ._names import Batches, mapped, named
-from ._rows import PART, ROW, BadRow, Columns
+from ._rows import PART, ROW, BadRow, Columns, partition
 from ._vectors import gathering
 
 #: How many parts are joined at once, and the most bytes of their models, if these are not so large that
@@ -34,8 +38,11 @@ FAN, BUDGET = 16, 1 << 28
 #: The columns of a part on its way.
 STATE = "part long, state binary, rows long, skipped long"
 
-#: A function that learns from slices.
-Learner: TypeAlias = Callable[[Iterable[pa.RecordBatch]], Batches]
+#: Rows that lie side by side in a part: its number, and the place of the first of them there.
+Stretch: TypeAlias = tuple[int, int, pa.RecordBatch]
+
+#: A function that learns from slices, which come part by part and in order.
+Learner: TypeAlias = Callable[[Iterable[Stretch]], Batches]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,10 +66,7 @@ def _state(number: int, model: Model, rows: int, skipped: int) -> pa.RecordBatch
 
 def _with_places(batches: Iterable[pa.RecordBatch]) -> Batches:
     """Gives every row of a partition the number of its part and its place there."""
-    from pyspark import TaskContext
-
-    context = TaskContext.get()
-    mine, place = context.partitionId() if context else 0, 0
+    mine, place = partition(), 0
     for batch in batches:
         rows = len(batch)
         own = pa.array(np.full(rows, mine, dtype=np.int64))
@@ -103,18 +107,23 @@ class Slice:
             found &= (part > own) | ((part == own) & (row >= count))
         return found
 
+    def begins(self, part: int) -> int:
+        """Returns the place of the first row in a part."""
+        own, count = self.done or (-1, 0)
+        return max(self.start, count) if part == own else self.start
+
     def rows(self, counts: dict[int, int]) -> int:
         """Returns how many rows of parts with these counts are those of the slice."""
-        own, done = self.done or (-1, 0)
+        own, _ = self.done or (-1, 0)
         return sum(
-            max(0, min(self.end, count) - max(self.start, done if part == own else 0))
+            max(0, min(self.end, count) - self.begins(part))
             for part, count in counts.items()
             if part >= own and self.only in (None, part)
         )
 
 
-#: The most pairs of a part and a label that are counted.
-MOST_PAIRS = 1_000_000
+#: The most labels that are found.
+MOST_LABELS = 100_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -126,18 +135,61 @@ class Survey:
 
     @staticmethod
     def of(rows: DataFrame, label: str | None) -> Survey:
-        """Counts rows that have the number of their part."""
-        keys = [F.col(PART), *([named(label)] if label is not None else [])]
-        found = rows.groupBy(*keys).count().limit(MOST_PAIRS).collect()
-        if len(found) == MOST_PAIRS:
-            raise ValueError(
-                f"column {label}: found too many labels for classes; "
-                "OnlineRegressor learns to predict numbers"
-            )
+        """Counts rows, which have the number of their part or are read where they lie.
+
+        Every partition is looked at by one task, without a shuffle.
+        """
+        kind = LongType() if label is None else rows.schema[label].dataType
+        fields = [StructField("part", LongType()), StructField("rows", LongType())]
+        schema = StructType([*fields, StructField("labels", ArrayType(kind))])
         counts: dict[int, int] = {}
-        for row in found:
-            counts[row[0]] = counts.get(row[0], 0) + row[-1]
-        return Survey(counts, list({row[1] for row in found}) if label is not None else None)
+        labels: set[Any] = set()
+        found = mapped(rows, surveyor(label, to_arrow_type(kind)), schema)
+        # A word may have any length, and of numbers there are two in a row at most.
+        with unmeasured(rows.sparkSession, 2 if isinstance(kind, NumericType) else 0):
+            looked = found.collect()
+        for row in looked:
+            counts[row["part"]] = counts.get(row["part"], 0) + row["rows"]
+            labels.update(row["labels"])
+            if len(labels) > MOST_LABELS:
+                raise ValueError(
+                    f"column {label}: found too many labels for classes; "
+                    "OnlineRegressor learns to predict numbers"
+                )
+        return Survey(counts, None if label is None else list(labels))
+
+
+def surveyor(
+    label: str | None, kind: pa.DataType
+) -> Callable[[Iterable[pa.RecordBatch]], Batches]:
+    """Returns the function that counts the rows of a partition by their parts, and finds the labels."""
+
+    def look(batches: Iterable[pa.RecordBatch]) -> Batches:
+        mine = partition()
+        counts: dict[int, int] = {}
+        labels: set[Any] = set()
+        for batch in batches:
+            if PART in batch.schema.names:
+                found = pc.value_counts(batch.column(PART)).to_pylist()
+            else:
+                found = [{"values": mine, "counts": len(batch)}]
+            for one in found:
+                counts[one["values"]] = counts.get(one["values"], 0) + one["counts"]
+            if label is not None and len(labels) <= MOST_LABELS:
+                known = pc.unique(batch.column(label)).to_pylist()
+                # A row without a label is refused where it is met, with its place.
+                labels.update(one for one in known if one is not None and one == one)
+        for own, rows in counts.items():
+            looked = {
+                "part": pa.array([own], pa.int64()),
+                "rows": pa.array([rows], pa.int64()),
+                "labels": pa.array([list(labels)], pa.list_(kind)),
+            }
+            yield pa.RecordBatch.from_pydict(looked)
+            # Once is enough: they are those of the whole partition.
+            labels.clear()
+
+    return look
 
 
 @dataclasses.dataclass(frozen=True)
@@ -159,7 +211,22 @@ class Written:
         """Lets every part learn from its slice."""
         rows = self.rows.where(cut.holds(F.col(PART), F.col(ROW)))
         rows = by_part(rows, 1 if cut.only is not None else parts)
-        return mapped(rows, gathering(learn), STATE)
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Batches:
+            return learn(_stretches(batches))
+
+        return mapped(rows, gathering(run), STATE)
+
+
+def _stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[Stretch]:
+    """Cuts batches where the part changes, and takes the numbers of the rows away."""
+    for batch in batches:
+        parts, places = (np.asarray(batch.column(name)) for name in (PART, ROW))
+        rows = batch.select([name for name in batch.schema.names if name not in (PART, ROW)])
+        cuts = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(parts)]
+        for start, end in itertools.pairwise(cuts):
+            if end > start:
+                yield int(parts[start]), int(places[start]), rows.slice(start, end - start)
 
 
 #: The most rows at which Spark can be told to stop.
@@ -182,56 +249,48 @@ class InPlace:
 
     def survey(self, label: str | None) -> Survey:
         """Counts the rows of each part, and finds the labels, if there is a column of classes."""
-        part = F.spark_partition_id().cast("long").alias(PART)
-        labels = [named(label)] if label is not None else []
-        return Survey.of(self.df.select(part, *labels), label)
+        return Survey.of(self.df.select(F.lit(True) if label is None else named(label)), label)
 
+    @functools.cached_property
     def _placed(self) -> DataFrame:
-        """Gives every row the number of its part and its place there, as one number."""
+        """The rows with the number of their part and their place there, as one number."""
         return self.df.withColumn(_PLACE, F.monotonically_increasing_id())
 
     def numbered(self) -> DataFrame:
         """Gives every row the number of its part and its place there."""
         part, row = _part_and_row(F.col(_PLACE))
         own = map(named, self.df.columns)
-        return self._placed().select(*own, part.alias(PART), row.alias(ROW))
+        return self._placed.select(*own, part.alias(PART), row.alias(ROW))
 
     def states(self, cut: Slice, learn: Learner, parts: int) -> DataFrame:
         """Lets every part learn from its slice.
 
-        Java reads all rows, and hands over those. The slice of one part is read by one task, which
+        Java reads all rows, and hands over those, without their numbers: the rows of a part lie side
+        by side from the beginning of the slice on. The slice of one part is read by one task, which
         stops at its end.
         """
-        rows = self._placed().where(cut.holds(*_part_and_row(F.col(_PLACE))))
+        rows = self._placed.where(cut.holds(*_part_and_row(F.col(_PLACE)))).drop(_PLACE)
         length = cut.end - cut.start
         if cut.only is not None and length <= _MOST_TAKEN:
             rows = rows.coalesce(1).limit(length)
-        return mapped(rows, gathering(placing(learn)), STATE)
+
+        def stretches(batches: Iterable[pa.RecordBatch]) -> Iterator[Stretch]:
+            own = partition() if cut.only is None else cut.only
+            place = cut.begins(own)
+            for batch in batches:
+                yield own, place, batch
+                place += len(batch)
+
+        def run(batches: Iterable[pa.RecordBatch]) -> Batches:
+            return learn(stretches(batches))
+
+        return mapped(rows, gathering(run), STATE)
 
 
 def _part_and_row(place: Column) -> tuple[Column, Column]:
     """Returns the number of a part, and the place there, from the number of a row in Spark."""
     row = place.bitwiseAND(F.lit((1 << _PARTITION) - 1))
     return F.shiftright(place, _PARTITION), row
-
-
-def placing(learn: Learner) -> Learner:
-    """Returns a function of rows with the numbers of Spark: one column leaves Java, not two."""
-
-    def run(batches: Iterable[pa.RecordBatch]) -> Batches:
-        return learn(_unpacked(batch) for batch in batches)
-
-    return run
-
-
-def _unpacked(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Gives every row the number of its part and its place there."""
-    at = batch.schema.get_field_index(_PLACE)
-    place = np.asarray(batch.column(at))
-    own = [place >> _PARTITION, place & ((1 << _PARTITION) - 1)]
-    columns, names = batch.columns, batch.schema.names
-    del columns[at], names[at]
-    return pa.RecordBatch.from_arrays([*columns, *map(pa.array, own)], [*names, PART, ROW])
 
 
 #: The step of a plan that reads files.
@@ -320,13 +379,61 @@ def held(spark: SparkSession) -> Iterator[None]:
                 spark.conf.unset(_LEAST)
 
 
+#: The settings of how many rows and how many bytes a batch may have on its way to Python.
+_ROWS, _BYTES = "spark.sql.execution.arrow.maxRecordsPerBatch", "spark.sql.execution.arrow.maxBytesPerBatch"
+
+#: The bytes that a batch may have unless somebody sets another number, and the number that is no limit.
+_USUAL, _ANY = 1 << 26, str((1 << 31) - 1)
+
+#: The bytes of a feature: its number, and a double.
+_FEATURE = 12
+
+
+@contextlib.contextmanager
+def unmeasured(spark: SparkSession, width: int) -> Iterator[None]:
+    """Lets Java fill batches with rows and not measure them, in the jobs of this thread.
+
+    Java would add up the bytes of a batch after every row, which takes nearly as long as to write it.
+    Where `width` features are known, and so many for every row of a batch have less than the usual
+    bytes, the number of rows is limit enough. Whatever somebody sets for the session stands.
+    """
+    rows = int(spark.conf.get(_ROWS) or 0)
+    if not 0 < rows * width * _FEATURE <= _USUAL:
+        yield
+        return
+    inside = spark.sparkContext
+    before = inside.getLocalProperty(_BYTES)
+    inside.setLocalProperty(_BYTES, _ANY)
+    try:
+        yield
+    finally:
+        inside.setLocalProperty(_BYTES, before)
+
+
+@dataclasses.dataclass(frozen=True)
+class Small:
+    """A value that travels with the functions that need it."""
+
+    value: Any
+
+
+def is_small(spark: SparkSession, value: Any) -> bool:
+    """Tells whether a function with a value is far below the size from which on Spark sends it once."""
+    inside: Any = spark.sparkContext
+    least = int(inside._jvm.PythonUtils.getBroadcastThreshold(inside._jsc))
+    return 2 * len(pickle.dumps(value)) < least
+
+
 @contextlib.contextmanager
 def shared(spark: SparkSession, value: Any) -> Iterator[Any]:
     """Sends a value to every machine once, for the jobs inside.
 
-    Spark does that by itself with functions above 1 MB, and then keeps a file of each on the driver
-    for as long as the session lives.
+    What is small travels with the functions. Spark sends functions above 1 MB once by itself, but then
+    keeps a file of each on the driver for as long as the session lives.
     """
+    if is_small(spark, value):
+        yield Small(value)
+        return
     sent = spark.sparkContext.broadcast(value)
     try:
         yield sent
@@ -334,30 +441,17 @@ def shared(spark: SparkSession, value: Any) -> Iterator[Any]:
         sent.destroy()
 
 
-def runs(batch: pa.RecordBatch) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Cuts a batch where the part changes."""
-    parts = np.asarray(batch.column(PART))
-    cuts = [0, *(np.flatnonzero(np.diff(parts)) + 1).tolist(), len(parts)]
-    for start, end in itertools.pairwise(cuts):
-        if end > start:
-            yield int(parts[start]), batch.slice(start, end - start)
-
-
 def learner(base: Any, columns: Columns, *, is_only: bool) -> Learner:
-    """Returns the function that learns from slices, which come part by part and in order.
+    """Returns the function that learns from slices. `base` is the model that was sent to the machines."""
 
-    `base` is the model that was sent to the machines.
-    """
-
-    def learn(batches: Iterable[pa.RecordBatch]) -> Batches:
+    def learn(stretches: Iterable[Stretch]) -> Batches:
         pupil = None
-        for batch in batches:
-            for own, rows in runs(batch):
-                if pupil is None or own != pupil.number:
-                    if pupil is not None:
-                        yield pupil.state()
-                    pupil = Pupil(own, part(Model.from_bytes(base.value), is_only=is_only), columns)
-                pupil.learn(rows)
+        for own, place, rows in stretches:
+            if pupil is None or own != pupil.number:
+                if pupil is not None:
+                    yield pupil.state()
+                pupil = Pupil(own, part(Model.from_bytes(base.value), is_only=is_only), columns)
+            pupil.learn(place, rows)
         if pupil is not None:
             yield pupil.state()
 
@@ -372,8 +466,8 @@ class Pupil:
         self._model, self._columns = model, columns
         self._classes = columns.known(model.class_names() or []) if columns.is_of_many else None
 
-    def learn(self, rows: pa.RecordBatch) -> None:
-        """Learns from rows."""
+    def learn(self, place: int, rows: pa.RecordBatch) -> None:
+        """Learns from rows, the first of which has this place in the part."""
         self.rows += len(rows)
         try:
             rows, skipped = self._columns.usable(rows)
@@ -381,10 +475,9 @@ class Pupil:
             if len(rows):
                 self._learn(rows)
         except BadRow as bad:
-            place = rows.column(ROW)[bad.row].as_py()
-            raise ValueError(f"partition {self.number}, row {place}, {bad.what}") from bad
+            where = f"partition {self.number}, row {place + bad.row}"
+            raise ValueError(f"{where}, {bad.what}") from bad
         except ValueError as why:
-            place = rows.column(ROW)[0].as_py()
             raise ValueError(f"partition {self.number}, rows from {place} on: {why}") from why
 
     def _learn(self, rows: pa.RecordBatch) -> None:
@@ -486,6 +579,8 @@ def play(
     lie in a folder that not all machines see.
     """
     parts = left = max(counts) + 1
+    model = Model.from_bytes(base.state)
+    width = weights_of(model)
     # So many models may come to the driver.
     most = max(1, min(FAN, BUDGET // len(base.state)))
     fan = max(2, most)
@@ -496,14 +591,14 @@ def play(
             states = states.groupBy(group.alias("group")).applyInArrow(joiner(sent, fan), STATE)
             left = -(-left // fan)
         # Models are large, and Arrow brings them to Python faster than rows of Spark do.
-        found = sorted(states.toArrow().to_pylist(), key=lambda row: row["part"])
+        with unmeasured(rows.spark, width):
+            found = sorted(states.toArrow().to_pylist(), key=lambda row: row["part"])
     seen, expected = sum(row["rows"] for row in found), cut.rows(counts)
     if seen != expected:
         raise ValueError(
             f"the data changed while they were learned from: found {seen} rows in a round, expected "
             f"{expected}; they must stay as they are, and all machines must see the same files"
         )
-    model = Model.from_bytes(base.state)
     take_parts(model, [part_from_bytes(row["state"]) for row in found])
     return Learned(model.to_bytes(), base.skipped + sum(row["skipped"] for row in found))
 

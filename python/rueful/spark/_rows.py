@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ PART, ROW = "__rueful_part", "__rueful_row"
 _LARGEST = float(np.finfo(np.float32).max)
 
 Mask = NDArray[np.bool_]
+
+#: Columns with the rows of them that are fine, and what was expected there.
+Checks: TypeAlias = Iterator[tuple[str, Mask, str]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -76,16 +79,10 @@ class Columns:
 
         Unless such rows are to be skipped, the first one of them is an error.
         """
-        good = np.ones(len(batch), dtype=bool)
-        for name, fine, expected in self._checks(batch):
-            if not self.skips:
-                refuse(batch, name, fine, expected)
-            good &= fine
-        bad = int(np.count_nonzero(~good))
-        return (batch.filter(pa.array(good)) if bad else batch), bad
+        good = sound(batch, self._checks(batch), skips=self.skips)
+        return only(batch, good), int(np.count_nonzero(~good))
 
-    def _checks(self, batch: pa.RecordBatch) -> Iterator[tuple[str, Mask, str]]:
-        """Yields columns with the rows of them that are fine, and what was expected there."""
+    def _checks(self, batch: pa.RecordBatch) -> Checks:
         label = batch.column(self.label)
         if self.classes is None:
             yield self.label, np.isfinite(doubles_of(label)), "a finite number"
@@ -110,7 +107,7 @@ class Columns:
         good = np.ones(len(batch), dtype=bool)
         for name in self.features:
             good &= self._feature_check(batch.column(name))[0]
-        return batch if good.all() else batch.filter(pa.array(good))
+        return only(batch, good)
 
     def refuse_features(self, batch: pa.RecordBatch) -> None:
         """Refuses the first row with a feature that no model can take."""
@@ -137,6 +134,39 @@ def weight_check(column: pa.Array) -> tuple[Mask, str]:
     weights = doubles_of(column)
     fine = (weights == 0) | ((weights >= 1e-30) & (weights <= 1e30))
     return fine, "0, or a number between 1e-30 and 1e30"
+
+
+def partition() -> int:
+    """Returns the number of the partition whose rows a task has."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
+
+
+def is_skip(argument: str, how: str) -> bool:
+    """Tells whether bad rows are skipped, from what an argument says of them."""
+    if how not in ("error", "skip"):
+        raise ValueError(f"{argument}: found {how!r}, expected 'error' or 'skip'")
+    return how == "skip"
+
+
+def sound(batch: pa.RecordBatch, checks: Checks, *, skips: bool) -> Mask:
+    """Tells which rows pass all checks.
+
+    Unless others are to be skipped, the first one of them is an error.
+    """
+    good = np.ones(len(batch), dtype=bool)
+    for name, fine, expected in checks:
+        if not skips:
+            refuse(batch, name, fine, expected)
+        good &= fine
+    return good
+
+
+def only(batch: pa.RecordBatch, rows: Mask) -> pa.RecordBatch:
+    """Returns some rows of a batch."""
+    return batch if rows.all() else batch.filter(pa.array(rows))
 
 
 def refuse(batch: pa.RecordBatch, name: str, fine: Mask, expected: str) -> None:
@@ -183,8 +213,8 @@ def _are_vectors(column: pa.Array) -> Mask:
     kept = column if fine.all() else column.filter(pa.array(fine))
     lists = _lists(kept)
     values = doubles_of(lists.flatten())
-    good = np.abs(values) <= _LARGEST
-    if not good.all():
+    if not (values.min(initial=0.0) >= -_LARGEST and values.max(initial=0.0) <= _LARGEST):
+        good = np.abs(values) <= _LARGEST
         lengths = _lengths(lists)
         rows = np.repeat(np.arange(len(kept)), lengths)[~good]
         fine[np.flatnonzero(fine)[rows]] = False
@@ -192,7 +222,8 @@ def _are_vectors(column: pa.Array) -> Mask:
 
 
 def _lengths(lists: pa.Array) -> NDArray[np.int64]:
-    found = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
+    # A row that has no vector has no numbers.
+    found = pc.list_value_length(lists).fill_null(0).to_numpy(zero_copy_only=False)
     return np.asarray(found, dtype=np.int64)
 
 

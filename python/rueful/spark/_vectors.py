@@ -33,16 +33,16 @@ def _spread(name: str) -> list[Column]:
     return [vector["values"].alias(name), indices.alias(_INDICES + name)]
 
 
-def spread(df: DataFrame) -> DataFrame:
-    """Returns rows with two columns for every column of ML vectors."""
+def spread(df: DataFrame, names: list[str] | None = None) -> DataFrame:
+    """Returns some columns of rows, or all, with two columns for every column of ML vectors."""
     # Executors have no use for it.
     from pyspark.ml.linalg import VectorUDT
 
+    kinds = {field.name: field.dataType for field in df.schema.fields}
     columns: list[Column] = []
-    for field in df.schema.fields:
-        is_vector = isinstance(field.dataType, VectorUDT)
-        columns += _spread(field.name) if is_vector else [named(field.name)]
-    return df.select(*columns) if len(columns) > len(df.columns) else df
+    for name in kinds if names is None else names:
+        columns += _spread(name) if isinstance(kinds[name], VectorUDT) else [named(name)]
+    return df.select(*columns)
 
 
 def gathered(batch: pa.RecordBatch) -> pa.RecordBatch:

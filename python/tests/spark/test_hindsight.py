@@ -1,5 +1,7 @@
 """The best fixed predictor, found in passes that are jobs."""
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -109,6 +111,33 @@ def test_numbers_are_classes_if_the_loss_says_so(spark: SparkSession) -> None:
     with pytest.raises(Exception, match="column label: found no value, expected one of 3 classes"):
         unknown = df.limit(1).withColumn("label", F.lit(None))
         hindsight(df.union(unknown), features="features", loss="softmax")
+
+
+def test_bad_rows_are_skipped_in_every_pass(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are counted once, and a pass that skips others is an error."""
+    rng = np.random.default_rng(6)
+    x = rng.normal(size=60)
+    labels = (x + rng.normal(size=60) > 0).astype(float)
+    good = [(float(one), float(label)) for one, label in zip(x, labels, strict=True)]
+    bad = [(math.inf, 1.0), (1.0, None), (1e39, 0.0), (1.0, math.nan)]
+    df = spark.createDataFrame([*good[:20], *bad, *good[20:]], "x double, label double")
+    df = df.repartition(3).localCheckpoint()
+    monkeypatch.setattr(_hindsight, "FAN", 2)
+    found = hindsight(df, tolerance=0.01, handle_invalid="skip")
+    assert found["skipped_rows"] == 4 and found["loss"]["name"] == "logistic"
+    both(found, rueful.hindsight(x[:, np.newaxis], labels))
+    with pytest.raises(Exception, match=r"partition \d, row \d+, column (x|label): found"):
+        hindsight(df)
+    with pytest.raises(ValueError, match="handle_invalid: found 'keep'"):
+        hindsight(df, handle_invalid="keep")
+    columns = OnlineClassifier(handleInvalid="skip")._known_columns(df)
+    fresh = OnlineClassifier()._fresh(df, columns)
+    search = _hindsight.Search(_hindsight.Data(df, columns, fresh.state), 0.01, 10)
+    search.data.df = df.where("label is not null")
+    with pytest.raises(ValueError, match="the data changed between two passes"):
+        search.visit(np.zeros(len(search.scales)))
 
 
 def test_data_that_change_are_refused(spark: SparkSession) -> None:

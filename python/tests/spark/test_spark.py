@@ -225,8 +225,46 @@ def test_large_models_leave_no_files(spark: SparkSession) -> None:
         assert len(model.toBytes()) > 100_000 and set(place.iterdir()) == before
         hindsight(df, features="features", max_passes=1)
         assert set(place.iterdir()) == before
+        # Frames are lazy. All of a model share one file.
+        said = [model.copy().transform(df), model.transform(df)]
+        assert len({row["prediction"] for one in said for row in one.collect()}) == 2
+        assert len(set(place.iterdir()) - before) == 1
     finally:
         conf.remove(limit)
+
+
+def test_labels_without_end_are_no_classes(
+    data: DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_rounds, "MOST_LABELS", 1000)
+    assert sorted(_rounds.InPlace(data).survey("word").labels) == ["cold", "warm"]
+    with pytest.raises(ValueError, match="column y: found too many labels for classes"):
+        OnlineClassifier(labelCol="y").fit(data)
+
+
+def test_batches_have_rows_enough_and_bytes_that_are_set(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Java measures batches where rows are wide, or where somebody has said how large they may be."""
+    name, inside = "spark.sql.execution.arrow.maxBytesPerBatch", spark.sparkContext
+
+    def look(batches: Any) -> Any:
+        sizes = [len(batch) for batch in batches]
+        yield pa.RecordBatch.from_pydict({"batches": [len(sizes)]})
+
+    looked = spark.range(0, 3000, 1, 1).mapInArrow(look, "batches long")
+    inside.setLocalProperty(name, "8000")
+    try:
+        for width, is_measured in ((0, True), (2, False), (1 << 20, True)):
+            with _rounds.unmeasured(spark, width):
+                found = looked.collect()
+            assert (found[0]["batches"] > 1) == is_measured
+        spark.conf.set(name, "8000")
+        with _rounds.unmeasured(spark, 2):
+            assert looked.collect()[0]["batches"] > 1
+    finally:
+        spark.conf.unset(name)
+        inside.setLocalProperty(name, None)
 
 
 def test_tables_in_buckets_are_written_out(spark: SparkSession, data: DataFrame) -> None:
