@@ -183,6 +183,7 @@ impl<L: Loss, T: Top> Stack<L, T> {
         self.witnesses.grow(dimension);
         let longest = dimension.min(LONGEST_ROW);
         self.scratch.desk.get_or_insert_default();
+        self.scratch.rounds.reserve(1);
         self.scratch.scaled.reserve(longest);
         self.scratch.odd.reserve(longest);
         self.scratch.news.reserve(longest);
@@ -239,12 +240,14 @@ impl<L: Loss, T: Top> Stack<L, T> {
 
     /// Lends out the scratch for some rounds.
     fn lend<'a>(&mut self) -> Hands<'a> {
-        let Scratch { scaled, odd, news, desk, .. } = std::mem::take(&mut self.scratch);
+        let Scratch { scaled, odd, news, desk, rounds } = std::mem::take(&mut self.scratch);
+        self.scratch.rounds = rounds;
         Hands { scaled, odd, news, desk: desk.unwrap_or_default(), ahead: &[] }
     }
 
     fn take_back(&mut self, Hands { scaled, odd, news, desk, .. }: Hands<'_>) {
-        self.scratch = Scratch { scaled, odd, news, desk: Some(desk), rounds: Vec::new() };
+        let rounds = std::mem::take(&mut self.scratch.rounds);
+        self.scratch = Scratch { scaled, odd, news, desk: Some(desk), rounds };
     }
 
     pub(super) fn predict(&self, x: &Features<'_>, unseen: usize) -> f64 {
