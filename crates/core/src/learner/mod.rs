@@ -186,6 +186,7 @@ fn play_rows<T: Learner + ?Sized>(learner: &mut T, rows: Rows<'_>, rounds: &mut 
     rounds.clear();
     rounds.reserve(rows.len());
     for row in 0..rows.len() {
+        rows.fetch_behind(row);
         let example = rows.get(row);
         rounds.push(if example.importance.is_zero() {
             Round::idle(idle_prediction(learner, &example.features))
