@@ -179,9 +179,10 @@ mod tests {
     fn terms_at_once_are_terms_one_by_one() {
         let signs: Vec<f64> = (0..23).map(|t| if t % 3 == 0 { 1.0 } else { -1.0 }).collect();
         let whole: Vec<f64> = (0..9).map(|t| f64::from(t) * 128.0 - 500.0).collect();
+        let parts: Vec<f64> = (0..13).map(|t| f64::from(t) * 0.1).collect();
         let mixed = [1.0, 0.5, -3.0, 1e16, 0.1, 1.0, -1e16, 7.0, -0.0];
         for start in [0.0, 17.0, -0.3, 1e15, 1e17] {
-            for terms in [&signs[..], &whole, &mixed, &[-0.0], &[], &[1025.0, 0.3]] {
+            for terms in [&signs[..], &whole, &parts, &mixed, &[-0.0], &[], &[1025.0, 0.3]] {
                 let mut at_once: Sum = [start].into_iter().collect();
                 let mut singly = at_once;
                 at_once.add_all(terms);
