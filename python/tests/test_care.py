@@ -163,7 +163,8 @@ def test_arrays_that_cannot_be_written_to(tmp_path):
     assert Classifier().fit(mapped, Y).n_features_in_ == 2
 
 
-def test_sparse_matrices_that_make_no_sense():
+@pytest.mark.parametrize("constant", [True, False])
+def test_sparse_matrices_that_make_no_sense(constant):
     matrix = scipy.sparse.csr_matrix(X)
     for change in ({"indices": [0, 99]}, {"indices": [-1, 0]}, {"indptr": [0, 5, 2]}):
         indptr, indices = matrix.indptr.copy(), matrix.indices.copy()
@@ -176,7 +177,7 @@ def test_sparse_matrices_that_make_no_sense():
             {**dict.fromkeys(rueful._data.SETTINGS), "loss": "square"},
             rueful._data.columns({}),
             X,
-            constant=True,
+            constant=constant,
         )
         with pytest.raises(ValueError, match="X, row"):
             model.learn((indptr, indices, matrix.data, 2), Y.astype(float))

@@ -57,7 +57,11 @@ impl Round {
         let square = self.gradient_sq_or_less(sigma, x.norm_sq());
         // This is a branch, not a select: the step needs the square, and it should not wait for the
         // comparison.
-        if square >= f64::MIN_POSITIVE { square } else { self.rounded_up(square, x.norm_sq()) }
+        if square >= f64::MIN_POSITIVE {
+            square
+        } else {
+            rounded_up(square, self.is_moving(x.norm_sq()))
+        }
     }
 
     /// The same, where a square that is too small for a double is not rounded up.
@@ -65,12 +69,6 @@ impl Round {
     pub(crate) fn gradient_sq_or_less(&self, sigma: f64, norm_sq: f64) -> f64 {
         let data = self.slope * (self.slope * norm_sq);
         data + 2.0 * sigma * (self.slope * self.prediction + self.penalty)
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn rounded_up(&self, square: f64, norm_sq: f64) -> f64 {
-        square.max(Self::least_gradient_sq(self.is_moving(norm_sq)))
     }
 
     /// Whether a_t x_t is not 0, where ‖x_t‖² is given. Squares of singles do not underflow, so it
@@ -91,6 +89,14 @@ impl Round {
     pub fn is_finite(&self) -> bool {
         (self.prediction + self.value + self.slope + self.penalty).is_finite()
     }
+}
+
+/// A ‖g_t‖² that may be too small for a double. It is given numbers and not the round, so that the
+/// round can stay in registers.
+#[cold]
+#[inline(never)]
+fn rounded_up(square: f64, is_moving: bool) -> f64 {
+    square.max(Round::least_gradient_sq(is_moving))
 }
 
 /// ℓ_t(w) = φ(w·x_t, y_t) + (σ/2)‖w‖²: any loss, made σ-strongly convex by σ > 0. The hinge loss

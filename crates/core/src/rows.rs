@@ -4,6 +4,7 @@ use crate::batch::Batch;
 use crate::bulk;
 use crate::features::{Example, FeatureError, Features};
 use crate::number::{Importance, OutOfRange};
+use rueful_machine::prefetch;
 use std::ops::Range;
 use std::slice::from_ref;
 use thiserror::Error;
@@ -36,6 +37,13 @@ pub struct Rows<'a> {
     /// Whether indices increase along every row. Renumbering the features ends this.
     pub(crate) are_increasing: bool,
 }
+
+/// How many values or indices, and how many rows, are fetched ahead.
+const FETCHED: usize = 1024;
+const FETCHED_ROWS: usize = 32;
+
+/// How many values or indices a cache line holds.
+const LINE: usize = 16;
 
 /// Where each row lies in `indices` and `values`.
 #[derive(Debug, Clone, Copy)]
@@ -117,6 +125,30 @@ impl<'a> Rows<'a> {
         );
         let importance = self.importances.get(row).copied().unwrap_or(Importance::ONE);
         Example { features, label: self.labels[row], importance }
+    }
+
+    /// Asks the processor for what will be needed some rows behind this one. Rows that are far from
+    /// the processor then arrive while those before them are worked on.
+    #[inline(always)] // It is called in the loop over rows.
+    pub(crate) fn fetch_behind(&self, row: usize) {
+        let next = row + FETCHED_ROWS;
+        self.labels.get(next).into_iter().for_each(prefetch);
+        self.norms_sq.get(next).into_iter().for_each(prefetch);
+        match self.shape {
+            Shape::Ragged { start, ends } => {
+                ends.get(next).into_iter().for_each(prefetch);
+                let from = if row == 0 { start } else { ends[row - 1] };
+                for at in (from..ends[row]).step_by(LINE) {
+                    self.values.get(at + FETCHED).into_iter().for_each(prefetch);
+                    self.indices.get(at + FETCHED).into_iter().for_each(prefetch);
+                }
+            }
+            Shape::Dense { width } => {
+                for at in (row * width..(row + 1) * width).step_by(LINE) {
+                    self.values.get(at + FETCHED).into_iter().for_each(prefetch);
+                }
+            }
+        }
     }
 
     /// The rows in order.

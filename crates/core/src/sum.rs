@@ -34,6 +34,21 @@ impl Sum {
         self.lost += lost;
     }
 
+    /// Adds terms. The result is the same as if they were added one by one. Whole numbers may be
+    /// added in any order, because their sums are exact, and so they are added side by side.
+    pub fn add_all(&mut self, terms: &[f64]) {
+        let are_small = terms.len() < 1 << 31;
+        if !(are_small && self.is_whole() && terms.iter().fold(true, |all, &t| all & is_small(t))) {
+            return self.extend(terms.iter().copied());
+        }
+        let (fours, rest) = terms.as_chunks::<4>();
+        let mut totals = [0.0; 4];
+        for four in fours {
+            (0..4).for_each(|lane| totals[lane] += four[lane]);
+        }
+        self.add(totals.into_iter().chain(rest.iter().copied()).sum());
+    }
+
     /// Whether the sum is a whole number, so that adding ones one by one or at once is exact.
     pub(crate) fn is_whole(self) -> bool {
         let limit = (1_u64 << 52) as f64;
@@ -58,6 +73,13 @@ impl Sum {
         self.lost -= earlier.lost;
         self
     }
+}
+
+/// Whether a number is whole and so small that 2³¹ of them, and a sum that is whole, have an exact sum.
+fn is_small(number: f64) -> bool {
+    /// 1.5·2^52. Adding it rounds to a whole number.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    (number.abs() <= 1024.0) & ((number + ROUND) - ROUND == number)
 }
 
 impl Extend<f64> for Sum {
@@ -151,6 +173,24 @@ mod tests {
         twice.merge(four);
         alone.iter_mut().for_each(|sum| sum.merge(*sum));
         assert_eq!(twice, alone.into());
+    }
+
+    #[test]
+    fn terms_at_once_are_terms_one_by_one() {
+        let signs: Vec<f64> = (0..23).map(|t| if t % 3 == 0 { 1.0 } else { -1.0 }).collect();
+        let whole: Vec<f64> = (0..9).map(|t| f64::from(t) * 128.0 - 500.0).collect();
+        let parts: Vec<f64> = (0..13).map(|t| f64::from(t) * 0.1).collect();
+        let mixed = [1.0, 0.5, -3.0, 1e16, 0.1, 1.0, -1e16, 7.0, -0.0];
+        for start in [0.0, 17.0, -0.3, 1e15, 1e17] {
+            for terms in [&signs[..], &whole, &parts, &mixed, &[-0.0], &[], &[1025.0, 0.3]] {
+                let mut at_once: Sum = [start].into_iter().collect();
+                let mut singly = at_once;
+                at_once.add_all(terms);
+                terms.iter().for_each(|&term| singly.add(term));
+                let bits = |sum: Sum| (sum.rounded.to_bits(), sum.lost.to_bits());
+                assert_eq!(bits(at_once), bits(singly), "{start} and {terms:?}");
+            }
+        }
     }
 
     #[test]

@@ -84,7 +84,15 @@ pub(crate) fn add(v: &mut [f64], k: f64, x: &Features<'_>) {
             *v += k * f64::from(value);
         }
     } else {
-        for (&i, &value) in x.indices().iter().zip(x.values()) {
+        // One by one, most of the work would be that of the loop.
+        let (index_rows, index_rest) = x.indices().as_chunks::<4>();
+        let (value_rows, value_rest) = x.values().as_chunks::<4>();
+        for (i, value) in index_rows.iter().zip(value_rows) {
+            for lane in 0..4 {
+                v[i[lane] as usize] += k * f64::from(value[lane]);
+            }
+        }
+        for (&i, &value) in index_rest.iter().zip(value_rest) {
             v[i as usize] += k * f64::from(value);
         }
     }

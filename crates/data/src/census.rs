@@ -73,7 +73,7 @@ impl Census {
         self.examples += rows.len() as u64;
         self.nonzeros += rows.nonzeros() as u64;
         self.dimension = self.dimension.max(dimension as u64);
-        rows.labels().iter().for_each(|&label| self.label_sum.add(label));
+        self.label_sum.add_all(rows.labels());
         self.features += new.into_iter().map(|index| self.seen.insert(index)).sum::<u64>();
     }
 

@@ -255,11 +255,11 @@ impl<I: Index, V: Number> Parts<'_, I, V> {
         in_parts(rows, least.max(1), |part| self.check(part)).into_iter().collect()
     }
 
-    fn check(&self, mut rows: Range<usize>) -> Outcome<()> {
-        if self.are_fine(&rows) {
-            return Ok(());
-        }
-        rows.try_for_each(|row| self.check_row(row))
+    /// Checks some rows, a part at a time, so that what is looked at twice stays near.
+    fn check(&self, rows: Range<usize>) -> Outcome<()> {
+        self.parts(rows)
+            .filter(|part| !self.are_fine(part))
+            .try_for_each(|mut part| part.try_for_each(|row| self.check_row(row)))
     }
 
     /// Whether all values of some rows are finite, and their indices are columns that increase along each
@@ -368,9 +368,6 @@ impl<I: Index, V: Number> Parts<'_, I, V> {
         lengths: &mut Vec<u32>,
         batch: &mut Batch,
     ) -> Outcome<()> {
-        if !self.is_checked && !self.are_columns(&rows) {
-            self.check(rows.clone())?;
-        }
         let ends = self.offsets[rows.start..=rows.end].windows(2);
         lengths.clear();
         lengths.extend(ends.map(|ends| (ends[1] - ends[0]) as u32 + u32::from(constant)));
@@ -378,10 +375,11 @@ impl<I: Index, V: Number> Parts<'_, I, V> {
         let copied = batch.extend_with(lengths, labels, importances, |indices, values| {
             widest(CopyRows { parts: self, rows: rows.clone(), constant, indices, values });
         });
-        copied.or_else(|why| {
+        // Now they are near. An index that is no column may have become that of another feature.
+        if copied.is_err() || !(self.is_checked || self.are_columns(&rows)) {
             self.check(rows)?;
-            Err(PythonError::value(format!("X: {why}")))
-        })
+        }
+        copied.map_err(|why| PythonError::value(format!("X: {why}")))
     }
 
     /// Returns parts of the rows that have about as many features as a batch should.

@@ -186,21 +186,22 @@ fn play_rows<T: Learner + ?Sized>(learner: &mut T, rows: Rows<'_>, rounds: &mut 
     rounds.clear();
     rounds.reserve(rows.len());
     for row in 0..rows.len() {
+        rows.fetch_behind(row);
         let example = rows.get(row);
         rounds.push(if example.importance.is_zero() {
-            idle_round(learner, &example.features)
+            Round::idle(idle_prediction(learner, &example.features))
         } else {
             learner.learn(&example)
         });
     }
 }
 
-/// The round of a row of importance 0. It is a function of its own so that the loop over rows
-/// contains only one prediction.
+/// The prediction of a row of importance 0. It is a function of its own so that the loop over rows
+/// contains only one prediction, and it returns a number so that rounds stay in registers.
 #[cold]
 #[inline(never)]
-fn idle_round<T: Learner + ?Sized>(learner: &T, x: &Features<'_>) -> Round {
-    Round::idle(learner.predict(x))
+fn idle_prediction<T: Learner + ?Sized>(learner: &T, x: &Features<'_>) -> f64 {
+    learner.predict(x)
 }
 
 /// Parameters that are plain data.

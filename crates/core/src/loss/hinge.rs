@@ -44,7 +44,7 @@ impl Asked for Hinge {
 }
 
 impl Loss for Hinge {
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     fn at(&self, prediction: f64, label: f64) -> Tangent {
         let short = 1.0 - label * prediction;
         if short >= 0.0 { Tangent { value: short, slope: -label } } else { beyond_the_margin() }

@@ -28,7 +28,7 @@ impl Asked for Logistic {
 }
 
 impl Loss for Logistic {
-    #[inline]
+    #[inline(always)] // It is called in the loop over rows.
     fn at(&self, prediction: f64, label: f64) -> Tangent {
         let margin = label * prediction;
         // e^{−|m|} ≤ 1 works for both tails.

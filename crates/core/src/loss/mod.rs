@@ -92,6 +92,18 @@ impl Labels {
         }
     }
 
+    /// Whether all of these labels are accepted.
+    pub fn accept_all(self, labels: &[f64]) -> bool {
+        // The kind is asked for once, and no loop has a way out in the middle, so that they are
+        // compiled to wide registers.
+        match self {
+            Self::Signs => labels.iter().fold(true, |all, &label| all & Self::Signs.accept(label)),
+            Self::Numbers => {
+                labels.iter().fold(true, |all, &label| all & Self::Numbers.accept(label))
+            }
+        }
+    }
+
     /// The accepted labels, in words.
     pub fn expected(self) -> &'static str {
         match self {
