@@ -460,7 +460,7 @@ impl ClassJudge {
         }
         let mut slopes = self.minorants.slopes().clone();
         slopes.merge(&self.apart);
-        let line = |witness| self.minorants.line_by(witness, &slopes, 2.0, ruler);
+        let line = |witness| self.minorants.line_by(witness, &slopes, ruler);
         (0..WITNESSES).map(line).collect()
     }
 
