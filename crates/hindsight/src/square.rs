@@ -301,7 +301,7 @@ impl Gram {
         Priced {
             cost: self.labels.plus(quadratic).plus(linear.times(-2.0)).value(),
             offset: self.labels.plus(quadratic.times(-1.0)).value(),
-            off: sum_above(off.0, 1.01 * penalties),
+            off: sum_above(off.0, penalties),
             off_each: (0..d).map(|i| off.1 * self.column_norm(i) + off.2 + penalty(i)).collect(),
             slopes: slopes.into_iter().map(Double::value).collect(),
         }
@@ -326,7 +326,7 @@ impl Gram {
         let long = norm_above(u.iter().copied());
         let underflow = TINY * (rounds + 1.0) * (1.0 + long) * (d + 1.0);
         let value = grain * (size + labels) * (size + labels) + underflow * (1.0 + long);
-        (1.01 * value, 2.02 * grain * (size + labels), 2.0 * underflow)
+        (value, 2.0 * grain * (size + labels), 2.0 * underflow)
     }
 
     /// How far off an entry of G can be, relative to √(G_ii G_jj).
@@ -565,18 +565,15 @@ impl LeastLoss<'_> {
     }
 
     fn minorant(&self, priced: &Priced) -> Minorant {
-        // Every entry was rounded once, and is divided by its scale once.
-        let rounding = |each: f64| (1.0 + 4.0 * f64::EPSILON) * each;
+        // Every entry was rounded once, by half a unit in the last place, and is divided by its scale
+        // once.
         let norm = norm_above(priced.slopes.iter().copied());
         let scaled = || self.scales.norm_of_slopes_above(&priced.slopes);
         let off = OffBy {
             offset: sum_above(priced.off, f64::EPSILON * priced.offset.abs()),
-            slopes: sum_above(priced.off_slopes(), rounding(f64::EPSILON * norm)),
+            slopes: sum_above(priced.off_slopes(), f64::EPSILON * norm),
             scaled_slopes: match self.is_unit_free {
-                true => sum_above(
-                    priced.off_scaled_slopes(&self.scales),
-                    rounding(f64::EPSILON * scaled()),
-                ),
+                true => sum_above(priced.off_scaled_slopes(&self.scales), f64::EPSILON * scaled()),
                 false => f64::INFINITY,
             },
         };
