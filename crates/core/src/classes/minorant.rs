@@ -319,12 +319,16 @@ mod tests {
     use crate::ExactSum;
     use crate::number::Positive;
 
-    /// Records a row of one feature, which is 1.
-    fn record(minorants: &mut ClassMinorants<[f64; 1]>, shares: &[[f64; 1]], truth: u32, c: f64) {
-        let (mut tangents, x) = (Tangents::default(), Features::new(&[0], &[1.0]).unwrap());
-        tangents.of_probabilities(shares, truth, c);
+    /// Records tangents at a row of one feature.
+    fn record(
+        minorants: &mut ClassMinorants<[f64; 1]>,
+        (value, c): (f32, f64),
+        tangent: impl Fn(&mut Tangents<[f64; 1]>),
+    ) {
+        let mut tangents = Tangents::default();
+        tangent(&mut tangents);
         minorants.grow(1);
-        minorants.record(&x, &tangents, c);
+        minorants.record(&Features::new(&[0], &[value]).unwrap(), &tangents, c);
     }
 
     /// Two classes share nearly everything, and 28 get 10⁻³⁰⁰. The matrix whose softmax that is has
@@ -337,7 +341,7 @@ mod tests {
             let mut shares = [[1e-300]; 30];
             (shares[0], shares[1]) = ([(1.0 - small).next_up()], [small]);
             let mut minorants = ClassMinorants::new();
-            record(&mut minorants, &shares, 0, 1.0);
+            record(&mut minorants, (1.0, 1.0), |row| row.of_probabilities(&shares, 0, 1.0));
             let logs = shares.map(|[share]| share.ln());
             let mean = logs.iter().sum::<f64>() / 30.0;
             let scores = logs.map(|log| log - mean);
@@ -358,14 +362,30 @@ mod tests {
         }
     }
 
+    /// Importances of less than half a unit in the last place of S are lost one by one, and a last row of
+    /// the other class makes S come out as 0. With a lead of 1 for the first class, all rows lose
+    /// nothing but the last one, which loses 2.
+    #[test]
+    fn every_addition_is_allowed_for() {
+        let (mut minorants, small) = (ClassMinorants::new(), 0.49 * f64::EPSILON);
+        let rows = [(0, 1.0)].into_iter().chain(std::iter::repeat_n((0, small), 5000));
+        for (truth, c) in rows.chain([(1, 1.0)]) {
+            record(&mut minorants, (1.0, c), |row| row.of_hinge(truth, Some(1 - truth), c));
+        }
+        let line = minorants.line(0, None);
+        let floor = line.floor(Positive::new(0.75).unwrap());
+        assert!((2.0 - 1e-10..=2.0).contains(&floor), "{line:?} {floor}");
+    }
+
     /// Beside 2⁵⁹ a half is lost, so the later rows leave S as it is. But they are all of one class, and a
     /// matrix of norm 1 saves two thirds of their entropy.
     #[test]
     fn rounds_since_an_earlier_state_may_be_lost_beside_it() {
-        let (mut minorants, half) = (ClassMinorants::new(), [[0.5], [0.5]]);
-        record(&mut minorants, &half, 0, 60_f64.exp2());
+        let mut minorants = ClassMinorants::new();
+        let half = |row: &mut Tangents<[f64; 1]>| row.of_probabilities(&[[0.5], [0.5]], 0, 1.0);
+        record(&mut minorants, (60_f32.exp2(), 1.0), half);
         let earlier = minorants.clone();
-        (0..10).for_each(|_| record(&mut minorants, &half, 0, 1.0));
+        (0..10).for_each(|_| record(&mut minorants, (1.0, 1.0), half));
         assert_eq!(minorants.slopes, earlier.slopes);
         let line = minorants.since(earlier).line(0, None);
         let best = 10.0 * (-2_f64.sqrt()).exp().ln_1p();

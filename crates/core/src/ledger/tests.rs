@@ -735,12 +735,8 @@ fn wide_and_plain_registers_give_the_same_sums() {
 /// Beside 2⁶⁰ a one is lost, so ten later rows leave S as it is. But u = 1 loses nothing on them.
 #[test]
 fn rounds_since_an_earlier_state_may_be_lost_beside_it() {
-    let ball = Ball { radius: Positive::ONE };
-    let (mut ledger, mut batch) = (Ledger::new(Hinge {}, ball), Batch::default());
-    for importance in [60_f64.exp2(), 1.0] {
-        let importance = Importance::new(importance).unwrap();
-        batch.push_weighted(&[0], &[1.0], 1.0, importance).unwrap();
-    }
+    let (mut ledger, mut batch) = (Ledger::new(Hinge {}, ball(1.0)), Batch::default());
+    [60_f32.exp2(), 1.0].into_iter().for_each(|x| batch.push(&[0], &[x], 1.0).unwrap());
     ledger.observe(&batch.rows().get(0), 0.0).unwrap();
     let earlier = ledger.clone();
     (0..10).for_each(|_| ledger.observe(&batch.rows().get(1), 0.0).unwrap());

@@ -337,4 +337,15 @@ mod tests {
             );
         }
     }
+
+    /// Experts whose losses differ by 1, once. If the mean of the experts is half a unit in the last place
+    /// off in every round, that makes more than Δ in the end.
+    #[test]
+    fn a_rounding_in_every_round_is_allowed_for() {
+        let mut top = Pinball::new(0.5, 1.0);
+        top.hedge.learn(&std::array::from_fn(|k| if k == 0 { 1.0 } else { 0.0 }));
+        let rounds = 2_f64.powi(80);
+        let cost = top.cost_over_witness(0, rounds).data;
+        assert!(cost >= 0.5 * f64::EPSILON * rounds, "{cost}");
+    }
 }
