@@ -295,13 +295,13 @@ impl Gram {
             slopes[i] = slopes[i].plus(moment.times(-1.0)).times(2.0);
         }
         let off = self.allowance(u);
-        // The curvature κ is rounded.
+        // The curvature κ was rounded up. So the cost is not too small and the offset is not too large, but
+        // S is off.
         let penalty = |i: usize| 2.0 * f64::EPSILON * curvature * u[i].abs();
-        let penalties: f64 = (0..d).map(|i| penalty(i) * u[i].abs()).sum();
         Priced {
             cost: self.labels.plus(quadratic).plus(linear.times(-2.0)).value(),
             offset: self.labels.plus(quadratic.times(-1.0)).value(),
-            off: sum_above(off.0, penalties),
+            off: off.0,
             off_each: (0..d).map(|i| off.1 * self.column_norm(i) + off.2 + penalty(i)).collect(),
             slopes: slopes.into_iter().map(Double::value).collect(),
         }
