@@ -51,6 +51,7 @@ use crate::sum::Sum;
 use rueful_machine::{Fours, Lines, Plain, Registers, prefetch};
 use serde::{Deserialize, Serialize};
 use sums::Sums;
+pub(crate) use sums::raised;
 use units::{Units, shrink};
 
 /// How many witnesses run side by side.
@@ -75,7 +76,6 @@ impl Slopes {
 /// The running ‖S/N‖², while units grow.
 pub(crate) struct Shrinking<'a> {
     square: &'a mut Each,
-    lifted: &'a mut Each,
 }
 
 impl Shrinking<'_> {
@@ -87,7 +87,7 @@ impl Shrinking<'_> {
         let after = measure.after(value);
         let before = std::mem::replace(measure, after);
         if before != after {
-            shrink(self.square, self.lifted, slopes, (before, after));
+            shrink(self.square, slopes, (before, after));
         }
     }
 }
@@ -352,8 +352,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
     #[inline(always)]
     pub(crate) fn growing(&mut self) -> (&mut [M], &mut [Slopes], Shrinking<'_>) {
         let measures = self.units.as_mut().map_or(&mut [][..], |units| &mut units.measures);
-        let Sums { square, lifted, .. } = &mut self.sums;
-        (measures, &mut self.slopes, Shrinking { square, lifted })
+        (measures, &mut self.slopes, Shrinking { square: &mut self.sums.square })
     }
 
     /// The prediction that each would make next, for features there is room for. It changes
@@ -369,7 +368,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
                     let (slopes, now) = (&self.slopes[i as usize], units.measure(i as usize));
                     let after = now.after(value);
                     if after != *now {
-                        shrink(&mut square, &mut [0.0; WITNESSES], slopes, (*now, after));
+                        shrink(&mut square, slopes, (*now, after));
                     }
                     inner.add(slopes, &after, value);
                 }
@@ -508,7 +507,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
             let share = if root > 0.0 { 1.0 - row.root[witness] / root } else { 0.0 };
             let most = self.importance * slope * row.predictions[witness].abs() * share.max(0.0);
             let excess = if most.is_finite() { most } else { 0.0 };
-            self.sums.excess[witness] += excess * (1.0 + 1e-12);
+            self.sums.excess[witness] += excess;
             row.root[witness] = root;
         }
     }
@@ -621,7 +620,7 @@ impl<L: Loss, M: Measured> Witnesses<L, M> {
         let square = F::load(&sums.square) + growth;
         square.max(zero).store(&mut sums.square);
         if zero.above(square, all(1.0), zero).sum() > 0.0 {
-            sums.lift(square.array());
+            sums.lift(square.array(), &row.root);
         }
         taken.slope.array()
     }

@@ -153,3 +153,28 @@ impl Search<'_> {
         Ok(bound)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exact::Exact;
+    use rueful_checks::Rng;
+
+    /// A comparator without hinge loss has the bound (‖u‖X)².
+    #[test]
+    fn mistake_bounds_are_never_too_small() {
+        let rng = &mut Rng::new(3);
+        let exact = |norm: f64, most: f64| {
+            let ux = Exact::from(norm) * Exact::from(most);
+            ux.clone() * ux
+        };
+        for _ in 0..300 {
+            let (norm, most) = (1.0 + rng.unit(), 1.0 + rng.unit());
+            let bound = mistake_bound(0.0, norm, most);
+            assert!(exact(norm, most) <= Exact::from(bound), "{norm} {most} {bound}");
+            assert!(bound < 1.000_001 * (norm * most).powi(2));
+        }
+        // The square underflows.
+        assert!(exact(1e-100, 1e-100) <= Exact::from(mistake_bound(0.0, 1e-100, 1e-100)));
+    }
+}

@@ -295,13 +295,13 @@ impl Gram {
             slopes[i] = slopes[i].plus(moment.times(-1.0)).times(2.0);
         }
         let off = self.allowance(u);
-        // The curvature κ is rounded.
+        // The curvature κ was rounded up. So the cost is not too small and the offset is not too large, but
+        // S is off.
         let penalty = |i: usize| 2.0 * f64::EPSILON * curvature * u[i].abs();
-        let penalties: f64 = (0..d).map(|i| penalty(i) * u[i].abs()).sum();
         Priced {
             cost: self.labels.plus(quadratic).plus(linear.times(-2.0)).value(),
             offset: self.labels.plus(quadratic.times(-1.0)).value(),
-            off: sum_above(off.0, 1.01 * penalties),
+            off: off.0,
             off_each: (0..d).map(|i| off.1 * self.column_norm(i) + off.2 + penalty(i)).collect(),
             slopes: slopes.into_iter().map(Double::value).collect(),
         }
@@ -326,7 +326,7 @@ impl Gram {
         let long = norm_above(u.iter().copied());
         let underflow = TINY * (rounds + 1.0) * (1.0 + long) * (d + 1.0);
         let value = grain * (size + labels) * (size + labels) + underflow * (1.0 + long);
-        (1.01 * value, 2.02 * grain * (size + labels), 2.0 * underflow)
+        (value, 2.0 * grain * (size + labels), 2.0 * underflow)
     }
 
     /// How far off an entry of G can be, relative to √(G_ii G_jj).
@@ -565,18 +565,15 @@ impl LeastLoss<'_> {
     }
 
     fn minorant(&self, priced: &Priced) -> Minorant {
-        // Every entry was rounded once, and is divided by its scale once.
-        let rounding = |each: f64| (1.0 + 4.0 * f64::EPSILON) * each;
+        // Every entry was rounded once, by half a unit in the last place, and is divided by its scale
+        // once.
         let norm = norm_above(priced.slopes.iter().copied());
         let scaled = || self.scales.norm_of_slopes_above(&priced.slopes);
         let off = OffBy {
             offset: sum_above(priced.off, f64::EPSILON * priced.offset.abs()),
-            slopes: sum_above(priced.off_slopes(), rounding(f64::EPSILON * norm)),
+            slopes: sum_above(priced.off_slopes(), f64::EPSILON * norm),
             scaled_slopes: match self.is_unit_free {
-                true => sum_above(
-                    priced.off_scaled_slopes(&self.scales),
-                    rounding(f64::EPSILON * scaled()),
-                ),
+                true => sum_above(priced.off_scaled_slopes(&self.scales), f64::EPSILON * scaled()),
                 false => f64::INFINITY,
             },
         };

@@ -88,7 +88,7 @@ fn letters(column: u32) -> String {
 }
 
 /// Other names, whose order is different by hash and by the alphabet.
-fn others(column: u32) -> String {
+pub(crate) fn others(column: u32) -> String {
     format!("the-{}th", 17 * (9 - column))
 }
 

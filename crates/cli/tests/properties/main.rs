@@ -6,6 +6,7 @@ mod extremes;
 mod figures;
 mod formats;
 mod harness;
+mod kinds;
 mod ladder;
 mod models;
 mod printing;

@@ -7,11 +7,11 @@ use crate::stream::{LOSSES, Labels, Loss, libsvm, own, predictions, scaled, stre
 use serde_json::{Value, json};
 
 /// The factors by which examples are multiplied and radii are divided.
-const FACTORS: [f64; 2] = [1024.0, 0.125];
+pub(crate) const FACTORS: [f64; 2] = [1024.0, 0.125];
 
 /// The factor of each figure. Norms of examples are in the units of examples, and radii are in the
 /// units of weights.
-fn norms(factor: f64) -> impl Fn(&str) -> f64 {
+pub(crate) fn norms(factor: f64) -> impl Fn(&str) -> f64 {
     let is_radius = |path: &str| {
         [".radius", "beats_up_to", "says_nothing_from"].iter().any(|end| path.ends_with(end))
     };
@@ -23,7 +23,7 @@ fn norms(factor: f64) -> impl Fn(&str) -> f64 {
 }
 
 /// The factor of each figure if comparators have no units. Then only norms of examples have units.
-fn examples(factor: f64) -> impl Fn(&str) -> f64 {
+pub(crate) fn examples(factor: f64) -> impl Fn(&str) -> f64 {
     move |path| if path.ends_with("norm_max") { factor } else { 1.0 }
 }
 

@@ -43,7 +43,7 @@ impl Setup {
     /// How closely figures agree if rows have their features in another order. The bank adds them up
     /// in singles.
     pub(crate) fn in_any_order(&self) -> Agree {
-        let is_bank = self.flags.contains("--learner bank");
+        let is_bank = ["--learner bank", "softmax"].iter().any(|word| self.flags.contains(word));
         if is_bank { Agree::Within(1e-5) } else { ROUNDING }
     }
 
@@ -94,4 +94,12 @@ pub(crate) fn setups(loss: Loss) -> Vec<Setup> {
         set: Some(Set::WholeSpace),
     });
     all
+}
+
+/// All setups for more than two classes: every loss, which has one learner, and every kind of ball.
+pub(crate) fn setups_of_kinds() -> Vec<Setup> {
+    let losses = ["softmax", "multiclass-hinge"];
+    let all = losses.iter().flat_map(|loss| ["unit-free", "ball"].map(|ball| (loss, ball)));
+    all.map(|(loss, ball)| Setup::flags(format!("--loss {loss} --comparators {ball} --radius 2")))
+        .collect()
 }

@@ -15,8 +15,11 @@ pub(crate) struct Row {
 /// The kind of labels that a loss takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Labels {
+    /// −1 and 1.
     Classes,
     Numbers,
+    /// Four classes, 1 to 4.
+    Kinds,
 }
 
 /// A loss, with its flags.
@@ -113,6 +116,7 @@ fn row(dice: &mut Dice, labels: Labels, number: usize) -> Row {
     let label = match labels {
         Labels::Classes => noisy.signum(),
         Labels::Numbers => f64::from(noisy as f32),
+        Labels::Kinds => 1.0 + [-0.5, 0.3, 1.0].iter().filter(|&&end| noisy > end).count() as f64,
     };
     Row { label, weight: 1.0, features, prediction: 0.5 * signal + 0.5 * dice.number() }
 }
@@ -146,12 +150,13 @@ pub(crate) fn scaled(rows: &[Row], factor: f32) -> Vec<Row> {
 }
 
 /// The rows with others of weight 0 at the front, in between and at the end. These have columns,
-/// and if labels are numbers also labels, that no other row has.
+/// and if there are more than two labels also labels, that no other row has.
 pub(crate) fn haunted(rows: &[Row], labels: Labels) -> Vec<Row> {
     let ghost = |number: usize| Row {
         label: match labels {
             Labels::Classes => [1.0, -1.0][number % 2],
             Labels::Numbers => 1e6,
+            Labels::Kinds => 9.0,
         },
         weight: 0.0,
         features: vec![(1, 100.0), (COLUMNS + 1 + number as u32 % 3, -200.0)],
@@ -193,14 +198,21 @@ pub(crate) fn cell(row: &Row, column: u32) -> f32 {
     row.features.iter().find(|&&(i, _)| i == column).map_or(0.0, |&(_, x)| x)
 }
 
+/// Whether rows do not all count once. A table then has a column `w` that says how much they count.
+pub(crate) fn are_weighted(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.weight != 1.0)
+}
+
 /// The rows as CSV with the label in a column `y`.
 pub(crate) fn csv(rows: &[Row], name: impl Fn(u32) -> String) -> String {
     let head: String = (1..=COLUMNS).map(|column| name(column) + ",").collect();
     let body = lines(rows, |text, row| {
         (1..=COLUMNS).try_for_each(|column| write!(text, "{},", cell(row, column)))?;
-        write!(text, "{}", row.label)
+        write!(text, "{}", row.label)?;
+        if are_weighted(rows) { write!(text, ",{}", row.weight) } else { Ok(()) }
     });
-    format!("{head}y\n{body}")
+    let weight = if are_weighted(rows) { ",w" } else { "" };
+    format!("{head}y{weight}\n{body}")
 }
 
 /// The rows as lines of JSON with the label under `y`.
@@ -211,6 +223,9 @@ pub(crate) fn json_lines(rows: &[Row], name: impl Fn(u32) -> String) -> String {
         columns
             .into_iter()
             .try_for_each(|i| write!(text, ", \"{}\": {}", name(i), cell(row, i)))?;
+        if are_weighted(rows) {
+            write!(text, ", \"w\": {}", row.weight)?;
+        }
         write!(text, "}}")
     })
 }
@@ -221,7 +236,19 @@ pub(crate) fn arff(rows: &[Row], name: impl Fn(u32) -> String) -> String {
         (1..=COLUMNS).map(|i| format!("@attribute {} numeric\n", name(i))).collect();
     let csv = csv(rows, &name);
     let body = csv.split_once('\n').expect("a header").1;
-    format!("@relation stream\n{attributes}@attribute y numeric\n@data\n{body}")
+    let weight = if are_weighted(rows) { "@attribute w numeric\n" } else { "" };
+    format!("@relation stream\n{attributes}@attribute y numeric\n{weight}@data\n{body}")
+}
+
+/// A probability of every kind for each row, from a model's prediction of its number, as CSV.
+pub(crate) fn shares(rows: &[Row]) -> String {
+    let body = lines(rows, |text, row| {
+        let score = |kind: u32| (-(row.prediction + 2.0 - f64::from(kind)).powi(2)).exp() + 0.1;
+        let all: f64 = (1..=4).map(score).sum();
+        let shares: Vec<String> = (1..=4).map(|kind| (score(kind) / all).to_string()).collect();
+        write!(text, "{}", shares.join(","))
+    });
+    format!("1,2,3,4\n{body}")
 }
 
 /// The predictions of the model, one number on a line.

@@ -102,7 +102,7 @@ fn scale_free(loss: crate::stream::Loss) -> impl Iterator<Item = Setup> {
 }
 
 /// Whether a figure is measured in units of loss. Rates, norms of examples and counts are not.
-fn in_losses(path: &str) -> bool {
+pub(crate) fn in_losses(path: &str) -> bool {
     [
         "sequential_risk",
         "certificate",

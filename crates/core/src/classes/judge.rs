@@ -33,7 +33,7 @@ use crate::features::{Example, Features};
 use crate::ledger::Line;
 use crate::rows::Rows;
 use crate::ruler::{LabelSize, Ruler};
-use crate::witness::{UNIT_FREE_RADII, WITNESSES};
+use crate::witness::{UNIT_FREE_RADII, WITNESSES, raised};
 use rueful_machine::{Fours, Kernel, Registers, Runner, Widest};
 use serde::{Deserialize, Serialize};
 
@@ -72,8 +72,8 @@ pub struct ClassJudge {
     reach: f64,
     importance: f64,
     /// The terms of the theorem. `paid` is Σ ‖g‖²‖x/N‖²/D. `excess` is for importances that came
-    /// late. `lifted` is for updates of ‖S/N‖² that fell below 0 and were raised to it, by the root
-    /// of the amount. `strayed` is for slopes that differ from those of the softmax.
+    /// late. `lifted` is for updates of ‖S/N‖² that fell below 0 and were raised to it. `strayed` is for
+    /// slopes that differ from those of the softmax.
     paid: Each,
     excess: Each,
     lifted: Each,
@@ -174,9 +174,8 @@ pub(crate) struct JudgeDesk {
     log_sum: Each,
     root: Each,
     steepest: f64,
-    /// ‖S/N‖² in the units of this row, and the amount by which it was raised.
+    /// ‖S/N‖² in the units of this row.
     square: Each,
-    lifted: Each,
     /// ‖x/N‖², and the largest ‖x/N‖ including this row.
     norm_sq: f64,
     reach: f64,
@@ -309,7 +308,7 @@ impl ClassJudge {
         desk.inner.resize(classes, [0.0; WITNESSES]);
         desk.steps.clear();
         desk.steps.resize(classes + 1, [0.0; WITNESSES]);
-        (desk.square, desk.lifted, desk.norm_sq) = (self.square, [0.0; WITNESSES], 0.0);
+        (desk.square, desk.norm_sq) = (self.square, 0.0);
         let mut new = 0;
         for (&index, &value) in x.indices().iter().zip(x.values()) {
             let feature = index as usize;
@@ -337,7 +336,8 @@ impl ClassJudge {
         new
     }
 
-    /// Updates ‖S/N‖², which shrinks because N of a feature is about to grow.
+    /// Updates ‖S/N‖², which shrinks because N of a feature is about to grow. What rounding puts below
+    /// 0 is raised to it, and is still less than before.
     #[cold]
     #[inline(never)]
     fn shrink(&self, feature: usize, (before, after): (f32, f32), desk: &mut JudgeDesk) {
@@ -346,7 +346,6 @@ impl ClassJudge {
             let own = self.minorants.slopes().feature_square(feature, witness);
             let shrunk = desk.square[witness] - (own / before / before - own / after / after);
             desk.square[witness] = shrunk.max(0.0);
-            desk.lifted[witness] += (-shrunk).max(0.0).sqrt();
         }
     }
 
@@ -420,7 +419,7 @@ impl ClassJudge {
         self.energy[witness] += gradient_sq;
         let next = self.square[witness] + 2.0 * product + gradient_sq;
         self.square[witness] = next.max(0.0);
-        self.lifted[witness] += desk.lifted[witness] + (-next).max(0.0).sqrt();
+        self.lifted[witness] += raised(-next, root);
     }
 
     /// The theorem of one witness, against matrices of its radius.
@@ -461,7 +460,7 @@ impl ClassJudge {
         }
         let mut slopes = self.minorants.slopes().clone();
         slopes.merge(&self.apart);
-        let line = |witness| self.minorants.line_by(witness, &slopes, 2.0, ruler);
+        let line = |witness| self.minorants.line_by(witness, &slopes, ruler);
         (0..WITNESSES).map(line).collect()
     }
 
@@ -638,5 +637,66 @@ mod tests {
             }
             assert!(judge.continues(&ClassJudge::new(&ball).unwrap(), 200));
         }
+    }
+
+    /// Rows of one class.
+    fn rows(count: usize, class: f64, values: &[f32]) -> Batch {
+        let mut batch = Batch::default();
+        let indices: Vec<u32> = (0..values.len() as u32).collect();
+        (0..count).for_each(|_| batch.push(&indices, values, class).unwrap());
+        batch
+    }
+
+    /// Shows rows to a judge in the data's own units, and returns Σ ⟨g_t, z_t⟩ of a witness.
+    fn play(judge: &mut ClassJudge, witness: usize, batch: &Batch) -> f64 {
+        let (mut sum, mut desk) = (0.0, JudgeDesk::default());
+        judge.grow(batch.dimension());
+        for example in batch.rows().iter() {
+            judge.foresee::<<rueful_machine::Plain as Registers>::Four>(
+                &example.features,
+                0,
+                &mut desk,
+            );
+            let scores: Vec<f64> =
+                desk.inner.iter().map(|i| desk.factor[witness] * i[witness]).collect();
+            judge.learn(&example, example.label as u32, &mut desk);
+            // Few classes are all listed.
+            let slopes = desk.tangents.slope.listed.iter();
+            sum += slopes
+                .filter_map(|(c, g)| Some(g[witness] * scores.get(*c as usize)?))
+                .sum::<f64>();
+        }
+        sum
+    }
+
+    /// A judge after 1000 rows of each of two classes that cancel, and 1000 rows of the first. Then the
+    /// running ‖S‖² is set to a number that is as far off as the roundings of some 2⁵³ rounds
+    /// could make it. Later rows undo S, or a part of it, with a D that is far too small.
+    fn astray(share: f64, later: &Batch) -> (f64, JudgePromise) {
+        let ball = crate::set::Ball { radius: Positive::new(1e-3).unwrap() };
+        let (mut judge, witness) = (ClassJudge::new(&ball.into()).unwrap(), 2);
+        let mut along = play(&mut judge, witness, &rows(1, 1.0, &[1.0]));
+        along += play(&mut judge, witness, &rows(1000, 0.0, &[1.0]));
+        judge.square = judge.square.map(|square| share * square);
+        along += play(&mut judge, witness, later);
+        let regret = along + judge.radii[witness] * judge.length(witness);
+        (regret, judge.promise(witness))
+    }
+
+    /// The proof is about ‖S‖ as it was updated. Here a tenth of ‖S‖² was left, and rows at an angle
+    /// lower it, but hardly the true ‖S‖.
+    #[test]
+    fn a_norm_that_came_out_too_small_is_allowed_for() {
+        let (regret, promise) = astray(0.1, &rows(90, 1.0, &[0.5, 0.75_f32.sqrt()]));
+        assert!(regret > 0.1, "{regret}");
+        assert!(regret <= promise.data && promise.data <= promise.theorem, "{regret} {promise:?}");
+    }
+
+    /// Here nothing of ‖S‖² was left, so every row that undoes S puts it below 0.
+    #[test]
+    fn a_norm_that_is_raised_to_0_is_paid_for() {
+        let (regret, promise) = astray(0.0, &rows(1000, 1.0, &[1.0]));
+        assert!(regret > 1.0, "{regret}");
+        assert!(regret <= promise.data && promise.data <= promise.theorem, "{regret} {promise:?}");
     }
 }

@@ -177,26 +177,22 @@ impl<T: Beside> ClassMinorants<T> {
     /// The minorant of one predictor for balls of every radius. The balls have no units if there is
     /// a ruler, and the data's own units otherwise.
     pub(crate) fn line(&self, predictor: usize, ruler: Option<&Ruler>) -> Line {
-        self.line_by(predictor, &self.slopes, 1.0, ruler)
+        self.line_by(predictor, &self.slopes, ruler)
     }
 
-    /// The same with these slopes, which are the sum of this many matrices.
+    /// The same with these slopes.
     pub(crate) fn line_by(
         &self,
         predictor: usize,
         slopes: &ClassSlopes<T>,
-        matrices: f64,
         ruler: Option<&Ruler>,
     ) -> Line {
-        let sums = &self.sums[predictor];
         // A feature that was not measured has the unit 0. The norm is then infinite and proves
         // nothing.
         let largest = |ruler: &Ruler, feature: usize| ruler.largest().get(feature).copied();
         let unit = |feature| ruler.map_or(1.0, |r| f64::from(largest(r, feature).unwrap_or(0.0)));
         let norm = slopes.norm(predictor, unit);
-        // Each of the matrices has been rounded as often as one alone.
-        let (offset, per_unit) = self.slack(predictor, ruler);
-        Line::straight(sums.offset.value(), norm, (offset, matrices * per_unit))
+        Line::straight(self.sums[predictor].offset.value(), norm, self.slack(predictor, ruler))
     }
 
     /// How far rounding can have moved the offset, and S in norm.
@@ -204,19 +200,18 @@ impl<T: Beside> ClassMinorants<T> {
     /// The offset: probabilities miss a sum of 1 by some units in the last place. Entropies have as
     /// many roundings, and so has their sum, which is compensated.
     ///
-    /// S: each of its parts has T additions, each rounded to a unit in the last place of sums that
-    /// are no longer than Σ ‖g‖‖x‖. It has as many again where levels are added together, and some
-    /// for the norm. The amount by which probabilities miss a sum of 1 is added too. This last term
-    /// is far larger than the loss from products that underflow, because importances are at least
-    /// 1e-30.
+    /// S: T additions, each off by half a unit in the last place of sums that are no longer than
+    /// Σ ‖g‖‖x‖, and once more wherever parts of the stream were joined. Slopes, levels and the norm
+    /// have a few roundings of Σ ‖g‖‖x‖, which is at most three times Σ c‖x‖, and probabilities miss a
+    /// sum of 1 by some units in the last place. This last term is also far larger than the loss from products
+    /// that underflow, because importances are at least 1e-30.
     pub(crate) fn slack(&self, predictor: usize, ruler: Option<&Ruler>) -> (f64, f64) {
         let sums = &self.sums[predictor];
         let (size, sizes) = match ruler {
             None => (sums.length, self.lengths),
             Some(_) => (sums.breadth, self.breadths),
         };
-        let additions = 2.0 * self.rounds as f64 + 400.0;
-        let per_unit = f64::EPSILON * (additions * size + 64.0 * sizes);
+        let per_unit = f64::EPSILON * (2.0 * self.rounds as f64 * size + 64.0 * sizes);
         (64.0 * f64::EPSILON * sums.magnitude, per_unit)
     }
 
@@ -237,23 +232,18 @@ impl<T: Beside> ClassMinorants<T> {
         self.slopes.merge(&other.slopes);
     }
 
-    /// The minorants of the rounds since an earlier state. Both were rounded, as often as they had
-    /// rounds, so the sizes that the allowance is relative to are larger than those of the rounds.
+    /// The minorants of the rounds since an earlier state. What the earlier rounds lost is in both, and
+    /// cancels. Every addition since then was off by half a unit in the last place of sums over all
+    /// rounds, so the sizes that the allowance is relative to are those of all rounds.
     pub(crate) fn since(&self, mut earlier: Self) -> Self {
-        let rounds = self.rounds.saturating_sub(earlier.rounds);
-        let more = 2.0 * (self.rounds as f64 + 200.0) / (rounds as f64 + 200.0);
-        let sums = self.sums.iter().zip(&earlier.sums).map(|(own, before)| Sums {
-            offset: own.offset.since(before.offset),
-            magnitude: own.magnitude + before.magnitude,
-            length: more * own.length,
-            breadth: more * own.breadth,
-        });
-        let sums = sums.collect();
+        let mut since = self.clone();
+        since.rounds = self.rounds.saturating_sub(earlier.rounds);
+        for (own, before) in since.sums.iter_mut().zip(&earlier.sums) {
+            own.offset = own.offset.since(before.offset);
+        }
         earlier.slopes.scale(-1.0);
-        let mut slopes = self.slopes.clone();
-        slopes.merge(&earlier.slopes);
-        let (lengths, breadths) = (more * self.lengths, more * self.breadths);
-        Self { rounds, sums, lengths, breadths, slopes }
+        since.slopes.merge(&earlier.slopes);
+        since
     }
 
     /// The minorants of a base and of the rounds that parts of it have added. The slopes of each, and
@@ -320,5 +310,85 @@ impl<T: Beside> ClassMinorants<T> {
             && is_size(self.lengths)
             && is_size(self.breadths)
             && self.slopes.is_sound(classes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ExactSum;
+    use crate::number::Positive;
+
+    /// Records tangents at a row of one feature.
+    fn record(
+        minorants: &mut ClassMinorants<[f64; 1]>,
+        (value, c): (f32, f64),
+        tangent: impl Fn(&mut Tangents<[f64; 1]>),
+    ) {
+        let mut tangents = Tangents::default();
+        tangent(&mut tangents);
+        minorants.grow(1);
+        minorants.record(&Features::new(&[0], &[value]).unwrap(), &tangents, c);
+    }
+
+    /// Two classes share nearly everything, and 28 get 10⁻³⁰⁰. The matrix whose softmax that is has
+    /// scores that are hundreds apart. If the probabilities add up to more than 1 by a part of a unit in
+    /// the last place, so much of these scores is too much in u·S.
+    #[test]
+    fn probabilities_that_miss_a_sum_of_1_are_allowed_for() {
+        for k in 1..200 {
+            let small = f64::from(k) / 1e5;
+            let mut shares = [[1e-300]; 30];
+            (shares[0], shares[1]) = ([(1.0 - small).next_up()], [small]);
+            let mut minorants = ClassMinorants::new();
+            record(&mut minorants, (1.0, 1.0), |row| row.of_probabilities(&shares, 0, 1.0));
+            let logs = shares.map(|[share]| share.ln());
+            let mean = logs.iter().sum::<f64>() / 30.0;
+            let scores = logs.map(|log| log - mean);
+            let loss = (small / shares[0][0]).ln_1p();
+            let mut over = ExactSum::default();
+            over.add(minorants.sums[0].offset.value());
+            over.add(-loss);
+            let mut class = 0;
+            minorants.slopes.for_each_of(0, 0, |slope, times| {
+                assert_eq!(times, 1.0);
+                over.add_product(slope, scores[class]);
+                class += 1;
+            });
+            assert_eq!(class, 30);
+            let (at_zero, per_unit) = minorants.slack(0, None);
+            let norm = ExactSum::of_squares(scores).root();
+            assert!(over.value() <= at_zero + per_unit * norm, "{small}: {:e}", over.value());
+        }
+    }
+
+    /// Importances of less than half a unit in the last place of S are lost one by one, and a last row of
+    /// the other class makes S come out as 0. With a lead of 1 for the first class, all rows lose
+    /// nothing but the last one, which loses 2.
+    #[test]
+    fn every_addition_is_allowed_for() {
+        let (mut minorants, small) = (ClassMinorants::new(), 0.49 * f64::EPSILON);
+        let rows = [(0, 1.0)].into_iter().chain(std::iter::repeat_n((0, small), 5000));
+        for (truth, c) in rows.chain([(1, 1.0)]) {
+            record(&mut minorants, (1.0, c), |row| row.of_hinge(truth, Some(1 - truth), c));
+        }
+        let line = minorants.line(0, None);
+        let floor = line.floor(Positive::new(0.75).unwrap());
+        assert!((2.0 - 1e-10..=2.0).contains(&floor), "{line:?} {floor}");
+    }
+
+    /// Beside 2⁵⁹ a half is lost, so the later rows leave S as it is. But they are all of one class, and a
+    /// matrix of norm 1 saves two thirds of their entropy.
+    #[test]
+    fn rounds_since_an_earlier_state_may_be_lost_beside_it() {
+        let mut minorants = ClassMinorants::new();
+        let half = |row: &mut Tangents<[f64; 1]>| row.of_probabilities(&[[0.5], [0.5]], 0, 1.0);
+        record(&mut minorants, (60_f32.exp2(), 1.0), half);
+        let earlier = minorants.clone();
+        (0..10).for_each(|_| record(&mut minorants, (1.0, 1.0), half));
+        assert_eq!(minorants.slopes, earlier.slopes);
+        let line = minorants.since(earlier).line(0, None);
+        let best = 10.0 * (-2_f64.sqrt()).exp().ln_1p();
+        assert!(line.floor(Positive::ONE) <= best, "{line:?} {best}");
     }
 }

@@ -327,6 +327,13 @@ impl<T: Beside> ClassSlopes<T> {
         }
     }
 
+    /// Calls `see` with the numbers S_ic of one feature, for one predictor, and how many classes have
+    /// each.
+    #[cfg(test)]
+    pub(super) fn for_each_of(&self, feature: usize, predictor: usize, see: impl FnMut(f64, f64)) {
+        self.features[feature].for_each(predictor, see);
+    }
+
     /// Σ_c S_ic² of one feature, for one predictor.
     pub(crate) fn feature_square(&self, feature: usize, predictor: usize) -> f64 {
         let mut sum = 0.0;

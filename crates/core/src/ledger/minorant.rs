@@ -103,12 +103,11 @@ impl Minorant {
     pub fn of_sums(rounds: u64, offset: f64, slopes: Vec<f64>, off: OffBy) -> Self {
         let mut minorant = Self { rounds, slopes, ..Self::new(NonNegative::ZERO) };
         minorant.offset.add(offset);
-        // These sizes give allowances as large as those errors: see `slack_at_zero` and
-        // `slack_per_unit`.
-        let size = |off: f64, relative: f64| off / relative * (1.0 + 4.0 * f64::EPSILON);
-        minorant.magnitude = size(off.offset, 16.0 * f64::EPSILON);
-        minorant.length = size(off.slopes, minorant.relative_slack());
-        minorant.breadth = size(off.scaled_slopes, minorant.relative_slack());
+        // These sizes give allowances as large as those errors, up to a few roundings of themselves: see
+        // `slack_at_zero` and `slack_per_unit`. Bounds on errors are not known to so many digits.
+        minorant.magnitude = off.offset / (16.0 * f64::EPSILON);
+        minorant.length = off.slopes / minorant.relative_slack();
+        minorant.breadth = off.scaled_slopes / minorant.relative_slack();
         minorant
     }
 
@@ -330,17 +329,18 @@ impl Minorant {
     }
 
     /// The minorant of the rounds since an earlier state of this one, whose features have the same
-    /// coordinates. It has σ = 0. The errors of both sums are errors of the difference.
+    /// coordinates. It has σ = 0.
+    ///
+    /// What the earlier rounds lost is in both sums, and cancels. Every addition since then was off by
+    /// half a unit in the last place of sums over all rounds. So this is off by less than the whole.
     pub(super) fn since(&self, earlier: &Self, ruler: Option<&Ruler>) -> Self {
         let rounds = self.rounds.saturating_sub(earlier.rounds);
         let before = |i: usize| earlier.slopes.get(i).copied().unwrap_or(0.0);
         let slopes = self.slopes.iter().enumerate().map(|(i, s)| s - before(i)).collect();
-        // The subtractions round once more, as the additions did.
-        let both = |slack: &dyn Fn(&Self) -> f64| 2.0 * (slack(self) + slack(earlier));
         let off = OffBy {
-            offset: both(&Self::slack_at_zero),
-            slopes: both(&Self::slack_per_unit),
-            scaled_slopes: ruler.map_or(f64::INFINITY, |_| both(&Self::scaled_slack_per_unit)),
+            offset: self.slack_at_zero(),
+            slopes: self.slack_per_unit(),
+            scaled_slopes: ruler.map_or(f64::INFINITY, |_| self.scaled_slack_per_unit()),
         };
         Self::of_sums(rounds, self.offset.since(earlier.offset).value(), slopes, off)
     }

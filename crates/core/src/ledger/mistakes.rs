@@ -104,19 +104,17 @@ impl MistakeWatch {
 
     /// The bounds for the rounds so far.
     pub fn bounds(&self) -> MistakeBounds {
-        let above = 1.0 + ROUNDING;
-        let norm = norms::norm(&self.comparator) * above;
-        let learned = self.learned_norm() * above;
-        let hinge = self.hinge.value() * above;
-        let ux = norm * self.example_sq_max.sqrt() * above;
+        let above = |bound: f64| bound * (1.0 + ROUNDING);
+        let (norm, hinge) = (norms::norm(&self.comparator), self.hinge.value());
+        let ux = norm * self.example_sq_max.sqrt();
         MistakeBounds {
             mistakes: self.mistakes,
             hinge,
             norm,
-            run_time: self.hinge_on_mistakes.value() * above + norm * learned,
-            solved: hinge + ux * ux / 2.0 + ux * (hinge + ux * ux / 4.0).sqrt(),
-            closed_form: hinge + ux * ux + ux * hinge.sqrt(),
-            separable: (hinge == 0.0).then_some(ux * ux),
+            run_time: above(self.hinge_on_mistakes.value() + norm * self.learned_norm()),
+            solved: above(hinge + ux * ux / 2.0 + ux * (hinge + ux * ux / 4.0).sqrt()),
+            closed_form: above(hinge + ux * ux + ux * hinge.sqrt()),
+            separable: (hinge == 0.0).then_some(above(ux * ux)),
         }
     }
 

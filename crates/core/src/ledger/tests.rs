@@ -731,3 +731,16 @@ fn wide_and_plain_registers_give_the_same_sums() {
     plain.record_rows_by::<rueful_machine::Plainly>(batch.rows(), &rounds);
     assert_eq!(serde_json::to_string(&wide).unwrap(), serde_json::to_string(&plain).unwrap());
 }
+
+/// Beside 2⁶⁰ a one is lost, so ten later rows leave S as it is. But u = 1 loses nothing on them.
+#[test]
+fn rounds_since_an_earlier_state_may_be_lost_beside_it() {
+    let (mut ledger, mut batch) = (Ledger::new(Hinge {}, ball(1.0)), Batch::default());
+    [60_f32.exp2(), 1.0].into_iter().for_each(|x| batch.push(&[0], &[x], 1.0).unwrap());
+    ledger.observe(&batch.rows().get(0), 0.0).unwrap();
+    let earlier = ledger.clone();
+    (0..10).for_each(|_| ledger.observe(&batch.rows().get(1), 0.0).unwrap());
+    assert_eq!(ledger.minorant().slopes(), earlier.minorant().slopes());
+    let certificate = ledger.verdict_since(&earlier).unwrap().certificate;
+    assert!(certificate >= 1.0, "{certificate}");
+}

@@ -14,7 +14,7 @@ pub(super) struct Sums {
     /// Σ a²‖x/N‖²/D.
     pub(super) paid: Each,
     /// The further amounts that the theorem pays: first for importances that came late, then for a
-    /// running ‖S/N‖² that was below 0 and was raised to 0, by the root of the difference.
+    /// running ‖S/N‖² that was below 0 and was raised to 0.
     pub(super) excess: Each,
     pub(super) lifted: Each,
     /// The largest |y|, if labels are numbers.
@@ -110,12 +110,23 @@ impl Sums {
             && is_number(self.offset)
     }
 
-    /// Pays for a running ‖S/N‖² that came out below 0 and is raised to 0.
+    /// Pays for a running ‖S/N‖² that came out below 0 and is raised to 0. By the concavity of the
+    /// root, raising D² by m costs at most m/(2D) where the proof is about the tangent at D, and at most
+    /// √m where it is about the root itself.
     #[cold]
     #[inline(never)]
-    pub(super) fn lift(&mut self, square: Each) {
-        for (lifted, square) in self.lifted.iter_mut().zip(square) {
-            *lifted += (-square).max(0.0).sqrt();
+    pub(super) fn lift(&mut self, square: Each, roots: &Each) {
+        for ((lifted, square), root) in self.lifted.iter_mut().zip(square).zip(roots) {
+            *lifted += raised(-square, *root);
         }
     }
+}
+
+/// What it costs to raise D² by so much. It is 0 if that is not positive, and where D is 0, all
+/// predictions are 0 and there is no tangent.
+pub(crate) fn raised(more: f64, root: f64) -> f64 {
+    if more <= 0.0 {
+        return 0.0;
+    }
+    if root > 0.0 { more.sqrt().max(0.5 * more / root) } else { more.sqrt() }
 }

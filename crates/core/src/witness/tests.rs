@@ -335,3 +335,40 @@ fn losses_below_the_range_of_doubles_are_allowed_for() {
         assert!(floor < least, "{floor:e}");
     }
 }
+
+/// 1/N of the smallest N is beyond singles, so witnesses measure such features in a unit that is far
+/// too large. To comparators they are features like any other.
+#[test]
+fn features_that_are_too_small_for_their_units_are_allowed_for() {
+    let mut batch = Batch::default();
+    for t in 0..100 {
+        let values = [f32::from_bits(1), f32::from_bits(t % 3)];
+        batch.push(&[0, 1], &values, if t % 10 == 0 { -1.0 } else { 1.0 }).unwrap();
+    }
+    for loss in losses() {
+        check(loss, true, &batch);
+    }
+}
+
+/// The roundings of some 2⁵³ rounds could make the running ‖S‖² anything. Here it is set to 0 when S is
+/// 1000, and every later round puts it below 0 and undoes a part of S.
+#[test]
+fn a_norm_that_is_raised_to_0_is_paid_for() {
+    let loss = Hinge {};
+    let mut witnesses: Witnesses<Hinge> = Witnesses::new(loss, false, [1.0, 0.5, 0.1, 0.01]);
+    witnesses.grow(1);
+    let play = |witnesses: &mut Witnesses<Hinge>, rounds, label, importance| {
+        let mut batch = Batch::default();
+        batch.push_weighted(&[0], &[1.0], label, Importance::new(importance).unwrap()).unwrap();
+        (0..rounds).for_each(|_| witnesses.observe::<F>(&batch.rows().get(0), &[]));
+    };
+    play(&mut witnesses, 100_000, -1.0, 0.01);
+    witnesses.sums.square = [0.0; WITNESSES];
+    play(&mut witnesses, 1000, 1.0, 1.0);
+    for witness in 0..WITNESSES {
+        let promise = witnesses.promise(witness).unwrap();
+        let regret = promise.loss - 2000.0; // u = 0 loses 1 per importance
+        assert!(regret > 100.0 * promise.radius, "{promise:?}");
+        assert!(regret <= promise.data && promise.data <= promise.theorem, "{promise:?}");
+    }
+}

@@ -1,6 +1,6 @@
 //! The units in which the witnesses measure features.
 
-use super::{Each, Slopes, WITNESSES};
+use super::{Each, Slopes};
 use crate::loss::{Labels, Loss};
 use crate::ruler::{LabelSize, Ruler};
 use serde::{Deserialize, Serialize};
@@ -174,20 +174,12 @@ impl<M: Measured> TryFrom<Stored> for Units<M> {
     }
 }
 
-/// Updates ‖S/N‖² when 1/N of a coordinate becomes smaller.
-pub(super) fn shrink(
-    square: &mut Each,
-    lifted: &mut Each,
-    slopes: &Slopes,
-    (old, new): (Measure, Measure),
-) {
+/// Updates ‖S/N‖² when 1/N of a coordinate becomes smaller. What rounding puts below 0 is raised to
+/// it, and is still less than before.
+pub(super) fn shrink(square: &mut Each, slopes: &Slopes, (old, new): (Measure, Measure)) {
     let (old, new) = (f64::from(old.inverse), f64::from(new.inverse));
-    for witness in 0..WITNESSES {
-        let (before, after) = (slopes.0[witness] * old, slopes.0[witness] * new);
-        let shrunk = square[witness] - (before - after) * (before + after);
-        square[witness] = shrunk.max(0.0);
-        if shrunk < 0.0 {
-            lifted[witness] += (-shrunk).sqrt();
-        }
+    for (square, slope) in square.iter_mut().zip(slopes.0) {
+        let (before, after) = (slope * old, slope * new);
+        *square = (*square - (before - after) * (before + after)).max(0.0);
     }
 }

@@ -188,3 +188,23 @@ impl Frame {
         margins.iter_mut().for_each(|score| *score -= own);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_core::Batch;
+    use rueful_core::set::Ball;
+    use std::f64::consts::LN_2;
+
+    /// The loss of u = 0 on two rows of two classes is 2 ln 2, which lies above the double next to it.
+    #[test]
+    fn the_loss_of_no_weights_is_rounded_up() {
+        let (mut count, mut batch) = (Count::default(), Batch::default());
+        [0.0, 1.0].into_iter().for_each(|class| batch.push(&[0], &[1.0], class).unwrap());
+        count.add(batch.rows());
+        let ball = Ball { radius: Positive::ONE }.into();
+        let at_zero = |loss| Frame::new(loss, &ball, vec![0, 1], &[1.0]).shape(&count).at_zero;
+        let at_zero = at_zero(ClassLoss::Softmax {});
+        assert!(at_zero > 2.0 * LN_2 && at_zero < 2.0 * LN_2 + 1e-13, "{at_zero}");
+    }
+}

@@ -15,7 +15,6 @@ use super::visit::NEGLIGIBLE;
 use crate::hessian::Hessian;
 use crate::pass::{Pass, PassError, Visit};
 use crate::proof::ClassLine;
-use crate::rounding::TINY;
 use rueful_core::Rows;
 use rueful_core::classes::ClassLoss;
 
@@ -30,7 +29,7 @@ impl Frame {
     }
 
     /// How many roundings values of the loss may have, in units of what sums of values allow for.
-    fn roundings(&self) -> f64 {
+    pub(super) fn roundings(&self) -> f64 {
         (self.classes() as f64 + 32.0) / 16.0
     }
 }
@@ -61,7 +60,7 @@ impl Pass {
             let norm = frame.norm_of(x);
             // Every score is off by this at most, and a margin is the difference of two.
             let entries = x.len() as f64 + 4.0;
-            let error = f64::EPSILON * entries * frame.outside * norm + TINY * entries;
+            let error = f64::EPSILON * entries * frame.outside * norm;
             self.cost.charge(weight, at.value, 2.0 * error, frame.roundings());
             slopes.iter_mut().zip(&shares).for_each(|(slope, share)| *slope = weight * share);
             slopes[y] = weight * (shares[y] - 1.0);

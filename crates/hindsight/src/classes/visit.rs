@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use crate::hessian::Hessian;
-use crate::rounding::{TINY, gain_above, or_nothing_above, or_nothing_below, sum_above};
+use crate::rounding::{gain_above, grain, or_nothing_above, or_nothing_below, sum_above};
 use rueful_core::{Example, Rows, Sum};
 
 /// The least probability that counts in the second derivatives.
@@ -32,7 +32,7 @@ pub(super) struct Visit<'a> {
 /// What allowances for rounding are relative to.
 #[derive(Debug, Clone, Copy, Default)]
 struct Sizes {
-    rounds: f64,
+    rounds: u64,
     /// Σ w
     weights: f64,
     /// Σ w(ℓ + h)
@@ -88,10 +88,10 @@ impl<'a> Visit<'a> {
         self.offset.add(weight * at.at_zero);
         let size = frame.size_of(x);
         let error = f64::EPSILON * (x.len() as f64 + 4.0) * frame.outside * size;
-        self.sizes.rounds += 1.0;
+        self.sizes.rounds += 1;
         self.sizes.weights += weight;
         self.sizes.values += weight * (at.value + at.at_zero);
-        self.sizes.charged += weight * 2.0 * (error + TINY * (x.len() as f64 + 1.0));
+        self.sizes.charged += weight * 2.0 * error;
         self.sizes.breadths += weight * size;
         self.sizes.lengths += self.add_slope(example, y) * size;
         self.bend(example);
@@ -184,30 +184,34 @@ impl<'a> Visit<'a> {
 
     /// The loss of the matrix, rounded up, and how much of it allows for rounding.
     fn upper(&self) -> (f64, f64) {
-        let Sizes { weights, values, charged, rounds, .. } = self.sizes;
-        let per_value =
-            f64::EPSILON * (self.margins.len() as f64 + 32.0 + f64::EPSILON * rounds * rounds);
-        let allowance =
-            charged * (1.0 + 1e-9) + per_value * (weights + values) + TINY * (rounds + weights);
+        let allowance = self.sizes.charged + self.off_values();
         (or_nothing_above(sum_above(self.value.value(), allowance)), allowance)
     }
 
     /// The lower bound that the probabilities prove, and how much of it was given up for rounding.
-    /// Probabilities miss a sum of 1 by some units in the last place, entropies have as many
-    /// roundings, and S has T additions.
     fn floor(&self, norm: f64) -> (f64, f64) {
-        let Sizes { rounds, weights, values, lengths, breadths, .. } = self.sizes;
-        let classes = self.margins.len() as f64 + 32.0;
-        let per_value = 2.0 * f64::EPSILON * (classes + f64::EPSILON * rounds * rounds);
-        let allowance = per_value * (weights + values) + TINY * (rounds + weights);
-        let rounding = f64::EPSILON * ((rounds + 16.0) * lengths + classes * breadths);
-        let numbers = (self.slopes.len() as f64).sqrt();
-        let underflow = TINY * (rounds + 1.0) * numbers / self.frame.scales.smallest().min(1.0);
-        let off = sum_above(1.000_001 * rounding, underflow);
-        let radius = self.frame.outside;
-        let (gain, plain) = (gain_above(radius, sum_above(norm, off), 0.0), radius * norm);
+        let (radius, allowance) = (self.frame.outside, self.off_values());
+        let (gain, plain) =
+            (gain_above(radius, sum_above(norm, self.off_slopes()), 0.0), radius * norm);
         let ceiling = sum_above(sum_above(-self.offset.value(), allowance), gain);
         (or_nothing_below(-ceiling), allowance + (gain - plain))
+    }
+
+    /// How far off the sums of values and of entropies can be. Each of these has as many roundings as
+    /// there are classes, and they are relative to 1 as well.
+    fn off_values(&self) -> f64 {
+        let Sizes { rounds, weights, values, .. } = self.sizes;
+        self.frame.roundings() * grain(rounds) * (weights + values)
+    }
+
+    /// How far off S can be, in norm. It has T additions, each off by half a unit in the last place of
+    /// sums that are no longer than Σ ‖g‖‖x/N‖. Probabilities have as many roundings as there are
+    /// classes, and miss a sum of 1 by as much. This is also far more than what is lost where products
+    /// underflow, because importances are at least 1e-30.
+    fn off_slopes(&self) -> f64 {
+        let Sizes { rounds, lengths, breadths, .. } = self.sizes;
+        let classes = 16.0 * self.frame.roundings();
+        f64::EPSILON * (rounds as f64 * lengths + classes * breadths)
     }
 }
 
@@ -245,6 +249,9 @@ mod tests {
     use rueful_core::{Batch, Importance, Positive};
     use std::f64::consts::LN_2;
 
+    /// Many classes.
+    const MANY: u32 = 1 << 16;
+
     /// What a visit at a matrix finds out about rows of one feature, which is 1, in a ball of a
     /// radius. Each row is given by its class and its importance.
     fn visited(
@@ -269,21 +276,43 @@ mod tests {
 
     #[test]
     fn sums_over_many_classes_have_their_allowance() {
-        // The loss is ln(1 + 4095e^{−t}), and the sum has as many roundings. Where the last 2048
-        // terms are added, a unit in the last place is 2⁻⁴¹. Terms of 1 − 0.55·2⁻⁴¹ are all rounded
-        // downwards, and those of 1 − 1.45·2⁻⁴¹ upwards.
-        let ln_4096 = 12.0 * LN_2;
+        // The loss is ln(1 + 65535e^{−t}), and the sum has as many roundings. Where the last 2¹⁵ terms
+        // are added, a unit in the last place is 2⁻³⁷. Terms of 1 − 0.55·2⁻³⁷ are all rounded
+        // downwards, and those of 1 − 1.45·2⁻³⁷ upwards.
+        let most = 16.0 * LN_2;
         let above = |loss: f64| loss * (1.0 + 4.0 * f64::EPSILON);
-        let at = |t: f64| visited((ClassLoss::Softmax {}, 4096), (2.0 * t, &[t]), &[(0.0, 1.0)]);
-        let t = 0.55 * (-41_f64).exp2();
+        let at = |t: f64| visited((ClassLoss::Softmax {}, MANY), (2.0 * t, &[t]), &[(0.0, 1.0)]);
+        let t = 0.55 * (-37_f64).exp2();
         let upper = at(t).upper;
-        assert!(upper >= above(ln_4096 - 0.9995 * t), "{}", upper - ln_4096);
-        assert!(upper <= ln_4096 + 1e-10);
+        assert!(upper >= above(most - 0.9999 * t), "{}", upper - most);
+        assert!(upper <= most + 1e-9);
         // The best comparator has a lead of 2t.
-        let t = 1.45 * (-41_f64).exp2();
+        let t = 1.45 * (-37_f64).exp2();
         let (floor, _) = at(t).floor;
-        assert!(floor <= above(ln_4096 - 0.9995 * 2.0 * t), "{}", floor - ln_4096);
-        assert!(floor >= ln_4096 - 1e-10);
+        assert!(floor <= above(most - 0.9999 * 2.0 * t), "{}", floor - most);
+        assert!(floor >= most - 1e-9);
+    }
+
+    #[test]
+    fn probabilities_that_miss_a_sum_of_1_have_their_allowance() {
+        // Scores that are all larger by the same lose the same. But by so much as the sum of the
+        // probabilities misses 1, the slopes take this for a change. Terms as above make it miss much.
+        for (t, share) in [(0.55, 1e6), (1.45, -1e6)] {
+            let t = t * (-37_f64).exp2();
+            let mut batch = Batch::default();
+            batch.push(&[0], &[1.0], 0.0).unwrap();
+            let ball = Ball { radius: Positive::new(1e9).unwrap() }.into();
+            let frame = Frame::new(ClassLoss::Softmax {}, &ball, (0..MANY).collect(), &[1.0]);
+            let mut u = vec![0.0; MANY as usize];
+            u[0] = t;
+            let mut visit = Visit::new(&frame, u, 1.0, None);
+            visit.observe(batch.rows());
+            let all: Sum = visit.slopes.iter().copied().collect();
+            let here = visit.offset.value() + visit.slopes[0] * t + share * all.value();
+            let norm = 256.0 * share.abs();
+            let claimed = here - visit.off_values() - visit.off_slopes() * norm;
+            assert!(claimed <= 16.0 * LN_2, "{all:?} {claimed}");
+        }
     }
 
     #[test]

@@ -68,12 +68,18 @@ impl ClassCard {
 
     /// The total logarithmic loss of always giving every class its share of the weight. No other
     /// constant probabilities lose less.
+    ///
+    /// It is off by a few units in the last place: a share that is nearly 1 is told by what is left for
+    /// the others.
     pub fn constant_log_loss(&self) -> f64 {
-        let all = self.weight();
-        let weights = self.weights.iter().map(|weight| weight.value());
-        let lost: Sum =
-            weights.filter(|&one| one > 0.0).map(|one| one * (all / one).ln()).collect();
-        lost.value().max(0.0)
+        let weights = || self.weights.iter().map(|weight| weight.value()).filter(|&one| one > 0.0);
+        let all: Sum = weights().collect();
+        let of_class = |one: f64| {
+            let mut others = all;
+            others.add(-one);
+            one * (others.value() / one).ln_1p()
+        };
+        weights().map(of_class).collect::<Sum>().value()
     }
 
     /// The number of different classes.

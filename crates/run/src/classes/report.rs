@@ -118,7 +118,8 @@ impl FiguresReport {
 }
 
 impl Interval {
-    /// A measured sum of positive terms, with more room than roundings take.
+    /// A measured sum of positive terms, with more room than roundings take, those of sums over very
+    /// many examples included.
     fn around(sum: f64) -> Self {
         let slack = 1e-12 * sum;
         Self { lower: sum - slack, upper: sum + slack }
@@ -178,5 +179,50 @@ impl Report {
         };
         report.withhold_parts();
         report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rueful_core::ExactSum;
+
+    /// The loss of the best constant probabilities of classes that weigh so much.
+    fn constant(weights: impl IntoIterator<Item = f64>) -> Interval {
+        let mut card = ClassCard::default();
+        weights.into_iter().zip(0..).for_each(|(weight, class)| {
+            card.observe(class, weight, None, 1.0);
+        });
+        let rounds = card.examples() as f64;
+        let figures = FiguresReport::of_classes(&card, ClassLoss::Softmax {}).unwrap();
+        let Interval { lower, upper } = figures.best_constant.unwrap().loss;
+        Interval { lower: rounds * lower, upper: rounds * upper }
+    }
+
+    /// Of 2^k classes that come once, each costs k ln 2. Doubles do not have this number.
+    #[test]
+    fn the_best_constant_loses_what_lies_between_its_ends() {
+        let ln_2 = [std::f64::consts::LN_2, 2.319_046_813_846_3e-17];
+        for k in 1..=12 {
+            let classes = 2_f64.powi(k);
+            let found = constant((0..1 << k).map(|_| 1.0));
+            for (end, sign) in [(found.lower, 1.0), (found.upper, -1.0)] {
+                let mut room = ExactSum::default();
+                room.add(-sign * end);
+                ln_2.iter().for_each(|&part| room.add_product(sign * classes * f64::from(k), part));
+                assert!(room.value() > 0.0, "{k} {found:?}");
+            }
+            assert!(found.upper - found.lower < 1e-11 * found.upper);
+        }
+    }
+
+    /// Where nearly all examples are of one class, the logarithm of its share is next to nothing, and
+    /// there are many of them.
+    #[test]
+    fn a_share_that_is_nearly_1_is_not_rounded() {
+        let found = constant([1e10, 1.0]);
+        // W ln(1 + 1/W) + ln(W + 1)
+        let exact = 1.0 - 0.5e-10 + (10.0 * std::f64::consts::LN_10 + 1e-10);
+        assert!(found.lower <= exact && exact <= found.upper, "{found:?} {exact}");
     }
 }
