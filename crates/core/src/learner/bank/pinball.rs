@@ -306,8 +306,9 @@ const _: () = assert!(SQUARE_LANES < LANES && SQUARE_FILTERS < FILTERS);
 
 #[cfg(test)]
 mod tests {
-    use super::super::filter::Glance;
+    use super::super::filters::Glances;
     use super::super::lanes::Seen;
+    use super::super::top::Nothing;
     use super::*;
     use rueful_machine::Plain;
 
@@ -318,7 +319,7 @@ mod tests {
     fn predictions_that_are_rounded_to_the_wrong_label_are_allowed_for() {
         let (mut top, rounds) = (Pinball::new(0.5, 2.0), 400);
         let lanes = Seen { mean: Eight::ZERO, variance: Eight::ZERO, norm_sq: 0.0 };
-        let view = View { lanes, filters: [Glance::default(); FILTERS], alive: FILTERS };
+        let view = View { lanes, filters: Glances::default(), alive: FILTERS };
         let ends = [30_f64.exp2(), 30_f64.exp2().next_up()];
         let lost = |prediction: f64, label: f64| (prediction - label).abs();
         let (mut own, mut alone) = (0.0, [0.0; WITNESSES]);
@@ -326,7 +327,7 @@ mod tests {
             // Before the first label everybody predicts 0, and loses the same.
             let said =
                 if round == 1 { [0.0; WITNESSES] } else { [ends[0], ends[1], ends[0], ends[1]] };
-            let opinion = top.opine::<Plain>(&view, &said);
+            let opinion = top.opine::<Plain>(&view, &said, Nothing);
             let prediction = Pinball::prediction(&opinion);
             let value = if round > 1 && prediction < ends[1] { ends[1] } else { ends[0] };
             if round > 1 {
@@ -334,7 +335,7 @@ mod tests {
                 alone.iter_mut().zip(said).for_each(|(sum, said)| *sum += lost(said, value));
             }
             let label = Label { value, importance: 1.0, round: f64::from(round) };
-            top.learn::<Plain>(&opinion, &view, &said, &label);
+            top.learn::<Plain, _>(&opinion, &view, &said, &label, Nothing);
         }
         // In units of their distance, every label costs 1.
         let unit = lost(ends[0], ends[1]);

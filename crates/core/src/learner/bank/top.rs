@@ -133,7 +133,7 @@ pub(super) fn opinion<W: Runner, T: Top>(
 }
 
 /// No work.
-struct Nothing;
+pub(super) struct Nothing;
 
 impl Kernel for Nothing {
     type Out = ();
