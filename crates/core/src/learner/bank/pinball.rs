@@ -306,47 +306,14 @@ const _: () = assert!(SQUARE_LANES < LANES && SQUARE_FILTERS < FILTERS);
 
 #[cfg(test)]
 mod tests {
-    use super::super::filters::Glances;
-    use super::super::lanes::Seen;
-    use super::super::top::Nothing;
+    use super::super::top::tests::rounded_to_the_wrong_label;
     use super::*;
-    use rueful_machine::Plain;
 
-    /// A top that sees no features. The labels are two neighbouring doubles, so what lies between them is
-    /// rounded to one of the two, and the label is always the other one. In exact arithmetic
-    /// predictions in between would have lost half as much.
     #[test]
     fn predictions_that_are_rounded_to_the_wrong_label_are_allowed_for() {
-        let (mut top, rounds) = (Pinball::new(0.5, 2.0), 400);
-        let lanes = Seen { mean: Eight::ZERO, variance: Eight::ZERO, norm_sq: 0.0 };
-        let view = View { lanes, filters: Glances::default(), alive: FILTERS };
-        let ends = [30_f64.exp2(), 30_f64.exp2().next_up()];
-        let lost = |prediction: f64, label: f64| (prediction - label).abs();
-        let (mut own, mut alone) = (0.0, [0.0; WITNESSES]);
-        for round in 1..=rounds {
-            // Before the first label everybody predicts 0, and loses the same.
-            let said =
-                if round == 1 { [0.0; WITNESSES] } else { [ends[0], ends[1], ends[0], ends[1]] };
-            let opinion = top.opine::<Plain>(&view, &said, Nothing);
-            let prediction = Pinball::prediction(&opinion);
-            let value = if round > 1 && prediction < ends[1] { ends[1] } else { ends[0] };
-            if round > 1 {
-                own += lost(prediction, value);
-                alone.iter_mut().zip(said).for_each(|(sum, said)| *sum += lost(said, value));
-            }
-            let label = Label { value, importance: 1.0, round: f64::from(round) };
-            top.learn::<Plain, _>(&opinion, &view, &said, &label, Nothing);
-        }
-        // In units of their distance, every label costs 1.
-        let unit = lost(ends[0], ends[1]);
-        assert_eq!(own, f64::from(rounds - 1) * unit);
-        for (witness, alone) in alone.into_iter().enumerate() {
-            let cost = top.cost_over_witness(witness, rounds.into());
-            assert!(
-                own <= alone + cost.data && cost.data <= cost.theorem,
-                "{own} {alone} {cost:?}"
-            );
-        }
+        rounded_to_the_wrong_label(Pinball::new(0.5, 2.0), |prediction, label| {
+            (prediction - label).abs()
+        });
     }
 
     /// Experts whose losses differ by 1, once. If the mean of the experts is half a unit in the last place

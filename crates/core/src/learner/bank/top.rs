@@ -133,7 +133,7 @@ pub(super) fn opinion<W: Runner, T: Top>(
 }
 
 /// No work.
-pub(super) struct Nothing;
+struct Nothing;
 
 impl Kernel for Nothing {
     type Out = ();
@@ -154,5 +154,50 @@ impl<T: Top> Kernel for Opine<'_, T> {
     #[inline(always)]
     fn run<R: Registers>(self) -> T::Opinion {
         self.top.opine::<R>(self.view, self.witnesses, Nothing)
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::eight::Eight;
+    use super::super::experts::RADII;
+    use super::*;
+
+    /// Plays with a top of numbers that sees no features. The labels are two neighbouring doubles, so
+    /// what lies between them is rounded to one of the two, and the label is always the other one. In
+    /// exact arithmetic predictions in between would have lost half as much. What the top lost must be
+    /// within its cost over every witness.
+    pub(in super::super) fn rounded_to_the_wrong_label<T: Top>(
+        mut top: T,
+        lost: fn(f64, f64) -> f64,
+    ) {
+        let rounds = 400;
+        let lanes = Seen { mean: Eight::ZERO, variance: Eight::ZERO, norm_sq: 0.0 };
+        let view = View { lanes, filters: Glances::default(), alive: FILTERS };
+        let ends = [30_f64.exp2(), 30_f64.exp2().next_up()];
+        let (mut own, mut alone) = (0.0, [0.0; RADII.len()]);
+        for round in 1..=rounds {
+            // Before the first label everybody predicts 0, and loses the same.
+            let is_first = round == 1;
+            let said = if is_first { [0.0; 4] } else { [ends[0], ends[1], ends[0], ends[1]] };
+            let opinion = top.opine::<rueful_machine::Plain>(&view, &said, Nothing);
+            let prediction = T::prediction(&opinion);
+            let value = if !is_first && prediction < ends[1] { ends[1] } else { ends[0] };
+            if !is_first {
+                own += lost(prediction, value);
+                alone.iter_mut().zip(said).for_each(|(sum, said)| *sum += lost(said, value));
+            }
+            let label = Label { value, importance: 1.0, round: f64::from(round) };
+            top.learn::<rueful_machine::Plain, _>(&opinion, &view, &said, &label, Nothing);
+        }
+        // In units of their distance, every label costs 1.
+        assert_eq!(own, f64::from(rounds - 1) * lost(ends[0], ends[1]));
+        for (witness, alone) in alone.into_iter().enumerate() {
+            let cost = top.cost_over_witness(witness, rounds.into());
+            assert!(
+                own <= alone + cost.data && cost.data <= cost.theorem,
+                "{own} {alone} {cost:?}"
+            );
+        }
     }
 }
